@@ -1,0 +1,1 @@
+"""The Flower ClientApp: a site's local training and scoring."""

@@ -1,0 +1,54 @@
+"""A client's failure, told to the server in words that give no text away."""
+
+import functools
+import logging
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from flwr.app import Context, Error, Message
+from flwr.common.constant import ErrorCode
+
+from client.identity import is_simulated
+from fglguard.errors import FglguardError
+
+logger = logging.getLogger("fglguard")
+
+Handler = Callable[[Message, Context], Message]
+
+
+def report_failure(handler: Handler) -> Handler:
+    """Turn an exception of a handler into an error reply.
+
+    Flower would report one too, but without the traceback, and on a site's own premises with
+    whatever text the exception quotes. In a simulation the whole traceback is sent. At a real site
+    the message of an FglguardError is sent, which never quotes an agent; of any other exception
+    only its type and the places it passed through leave the site, and the rest goes to the site's
+    log.
+    """
+
+    @functools.wraps(handler)
+    def handle(message: Message, context: Context) -> Message:
+        try:
+            return handler(message, context)
+        except Exception as error:
+            logger.exception("the %s handler failed", message.metadata.message_type)
+            reason = describe(error, whole=is_simulated(context))
+            failed = Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, reason)
+            return Message(failed, reply_to=message)
+
+    return handle
+
+
+def describe(error: BaseException, *, whole: bool) -> str:
+    """What the server is told of an exception."""
+    if whole:
+        summary = f"{type(error).__name__}: {error}"
+        return f"{summary}\n{''.join(traceback.format_exception(error))}"
+    if isinstance(error, FglguardError):
+        return f"{type(error).__name__}: {error}"
+    places = [
+        f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
+    return f"{type(error).__name__} (its text stays at the site) at {' > '.join(places)}"

@@ -1,0 +1,62 @@
+"""Which client this is: a partition of a simulation, or a site with a silo of its own."""
+
+import dataclasses
+from pathlib import Path
+
+from flwr.app import Context
+
+from client.holdings import Holdings, simulated_holdings, site_holdings
+from fglguard.errors import SettingsError
+from fglguard.settings import RunSettings
+
+
+def is_simulated(context: Context) -> bool:
+    """Whether the node is a partition of a simulation, not a site with a silo path of its own."""
+    return "data-path" not in context.node_config
+
+
+def run_settings(context: Context) -> RunSettings:
+    """The run's settings as they came with the run."""
+    return RunSettings.from_flat(context.run_config)
+
+
+def holdings_of(context: Context, settings: RunSettings) -> Holdings:
+    """Open what this client holds.
+
+    A site names itself and its silo in its node config: `site='a' data-path='/srv/silo'`. A
+    simulated client is told `partition-id` and `num-partitions` by Flower.
+
+    Raises:
+        SettingsError: The node config has neither.
+        SiloError: The silo can't be used.
+    """
+    node = context.node_config
+    if not is_simulated(context):
+        if "site" not in node:
+            raise SettingsError("node config: expected site='NAME' beside data-path, got none")
+        return site_holdings(_data_settings(settings), str(node["site"]), str(node["data-path"]))
+    if "partition-id" not in node or "num-partitions" not in node:
+        raise SettingsError(
+            "node config: expected data-path and site (a real site) or partition-id and "
+            f"num-partitions (a simulation), got {', '.join(sorted(node)) or 'nothing'}"
+        )
+    client, clients = int(node["partition-id"]), int(node["num-partitions"])
+    if clients != settings.federation.clients:
+        raise SettingsError(
+            f"federation.clients: expected the number of SuperNodes ({clients}), got "
+            f"{settings.federation.clients}; start the run with "
+            f"--federation-config 'num-supernodes={settings.federation.clients}' or set "
+            f"federation.clients={clients}"
+        )
+    return simulated_holdings(_data_settings(settings), client, clients)
+
+
+def _data_settings(settings: RunSettings) -> RunSettings:
+    """The settings with all that does not change a client's data put aside.
+
+    Holdings are cached by settings; a sweep over, say, learning rates then opens them once.
+    """
+    path = str(Path(settings.corpus.path).resolve())
+    return dataclasses.replace(
+        settings, output="", corpus=dataclasses.replace(settings.corpus, path=path)
+    )

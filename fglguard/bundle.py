@@ -1,0 +1,279 @@
+"""A guard bundle: a folder with everything that scoring needs, and nothing that runs code."""
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+
+from fglguard.calibration import Calibration
+from fglguard.detector import Detector, build_detector
+from fglguard.errors import BundleError, FglguardError
+from fglguard.graph import GraphSettings
+from fglguard.parameters import layout
+
+SCHEMA = 1
+MODEL_FILE = "model.safetensors"
+GUARD_FILE = "guard.json"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What `load_bundle` read.
+
+    Attributes:
+        detector: In evaluation mode.
+        encoder_name: The encoder that `load_encoder` must give.
+        encoder_fingerprint: The fingerprint that it must have.
+        graph: How an episode becomes a graph.
+        calibration: The threshold and how it was chosen.
+        provenance: Where the model came from: run, seed, rounds, versions, ...
+        model_id: First 16 hex digits of the weights' SHA-256.
+        calibration_id: The same of the calibration's record, the model's hash included.
+    """
+
+    detector: Detector
+    encoder_name: str
+    encoder_fingerprint: str
+    graph: GraphSettings
+    calibration: Calibration
+    model_id: str
+    calibration_id: str
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def save_bundle(
+    path: Path,
+    detector: Detector,
+    *,
+    encoder_name: str,
+    encoder_fingerprint: str,
+    graph: GraphSettings,
+    calibration: Calibration,
+    provenance: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a bundle as the folder `path`: `model.safetensors` and `guard.json`.
+
+    The folder is written beside and renamed, so that it appears whole; one that is there already
+    is replaced. Strict JSON has no infinity: a threshold of +inf is written as null beside
+    `"blocks": "nothing"`.
+
+    Args:
+        path: The folder.
+        detector: Weights and preset.
+        encoder_name: For `load_encoder`.
+        encoder_fingerprint: Of the encoder the detector was trained with.
+        graph: The settings it was trained with.
+        calibration: The threshold.
+        provenance: Anything JSON can hold.
+
+    Raises:
+        BundleError: Weights, threshold or provenance can't be written, or `path` is something
+            other than a bundle.
+    """
+    _check_target(path)
+    tensors = {name: p.detach().contiguous().cpu() for name, p in detector.named_parameters()}
+    _check_finite(tensors, "the detector to save")
+    model = save_tensors(tensors)
+    content = {
+        "schema": SCHEMA,
+        "detector": _detector_record(detector),
+        "encoder": {"name": encoder_name, "fingerprint": encoder_fingerprint},
+        "graph": asdict(graph),
+        "calibration": _calibration_record(calibration),
+        "provenance": dict(provenance or {}),
+        "files": {MODEL_FILE: hashlib.sha256(model).hexdigest()},
+    }
+    _write_folder(path, {MODEL_FILE: model, GUARD_FILE: _seal(content)})
+
+
+def load_bundle(path: Path) -> Bundle:
+    """Read a bundle and check it whole.
+
+    Both files are compared with their SHA-256, and `guard.json` with its one canonical spelling,
+    so that no byte of either can change unnoticed by accident. The hashes are not signatures:
+    whoever can write the folder can write new ones.
+
+    Raises:
+        BundleError: A file or key is missing, a byte was changed, the schema is another, or the
+            weights do not fit the detector.
+    """
+    content = _unseal(_read(path / GUARD_FILE), path / GUARD_FILE)
+    model = _read(path / MODEL_FILE)
+    try:
+        expected = content["files"][MODEL_FILE]
+        found = hashlib.sha256(model).hexdigest()
+        if found != expected:
+            raise BundleError(
+                f"{path / MODEL_FILE}: changed since it was saved: expected SHA-256 "
+                f"{expected[:16]}…, got {found[:16]}…"
+            )
+        detector = _load_detector(content["detector"], model, path)
+        return Bundle(
+            detector=detector,
+            encoder_name=content["encoder"]["name"],
+            encoder_fingerprint=content["encoder"]["fingerprint"],
+            graph=GraphSettings(**content["graph"]),
+            calibration=_calibration(content["calibration"]),
+            provenance=content["provenance"],
+            model_id=found[:16],
+            calibration_id=_digest([found, content["calibration"]])[:16],
+        )
+    except KeyError as error:
+        raise BundleError(f"{path / GUARD_FILE}: the key {error} is missing") from None
+    except BundleError:
+        raise
+    except (TypeError, FglguardError) as error:
+        raise BundleError(f"{path / GUARD_FILE}: {error}") from error
+
+
+def _detector_record(detector: Detector) -> dict[str, Any]:
+    return {
+        "preset": detector.preset,
+        "dimension": detector.dimension,
+        "options": dict(detector.options),
+        "parameters": [[s.name, list(s.shape)] for s in layout(detector)],
+    }
+
+
+def _load_detector(record: Mapping[str, Any], model: bytes, path: Path) -> Detector:
+    detector = build_detector(record["preset"], record["dimension"], 0, **record["options"])
+    if _detector_record(detector)["parameters"] != record["parameters"]:
+        raise BundleError(
+            f"{path / GUARD_FILE}: detector.parameters differ from those that this version's "
+            f"preset {record['preset']!r} has"
+        )
+    try:
+        tensors = load_tensors(model)
+    except SafetensorError as error:
+        raise BundleError(f"{path / MODEL_FILE}: not a safetensors file ({error})") from error
+    wanted = {name: (tuple(p.shape), p.dtype) for name, p in detector.named_parameters()}
+    found = {name: (tuple(t.shape), t.dtype) for name, t in tensors.items()}
+    if found != wanted:
+        odd = sorted(n for n in wanted.keys() | found.keys() if wanted.get(n) != found.get(n))
+        raise BundleError(
+            f"{path / MODEL_FILE}: parameter {odd[0]}: expected {wanted.get(odd[0])}, "
+            f"got {found.get(odd[0])}"
+        )
+    _check_finite(tensors, str(path / MODEL_FILE))
+    detector.load_state_dict(tensors)
+    return detector.eval()
+
+
+def _check_finite(tensors: Mapping[str, torch.Tensor], where: str) -> None:
+    for name, tensor in tensors.items():
+        if not torch.isfinite(tensor).all():
+            raise BundleError(f"{where}: parameter {name} holds NaN or infinity")
+
+
+def _calibration_record(calibration: Calibration) -> dict[str, Any]:
+    record = asdict(calibration)
+    if math.isnan(calibration.threshold):
+        raise BundleError("calibration.threshold: expected a number or infinity, got NaN")
+    if math.isinf(calibration.threshold):
+        record["threshold"] = None
+        record["blocks"] = "nothing" if calibration.threshold > 0 else "everything"
+    else:
+        record["blocks"] = "at or above the threshold"
+    return record
+
+
+def _calibration(record: Mapping[str, Any]) -> Calibration:
+    values = dict(record)
+    blocks = values.pop("blocks")
+    if values["threshold"] is None:
+        values["threshold"] = math.inf if blocks == "nothing" else -math.inf
+    return Calibration(**values)
+
+
+def _seal(content: Mapping[str, Any]) -> bytes:
+    return _spell({**content, "sha256": _digest(content)})
+
+
+def _unseal(data: bytes, where: Path) -> dict[str, Any]:
+    """The content of a sealed record, its schema and every byte checked."""
+    try:
+        content = json.loads(data)
+    except ValueError as error:
+        raise BundleError(
+            f"{where}: not JSON ({type(error).__name__}): the file is damaged"
+        ) from None
+    if not isinstance(content, dict):
+        raise BundleError(f"{where}: expected a JSON object, got {type(content).__name__}")
+    if content.get("schema") != SCHEMA:
+        raise BundleError(f"{where}: schema: expected {SCHEMA}, got {content.get('schema')!r}")
+    if "sha256" not in content:
+        raise BundleError(f"{where}: the key 'sha256' is missing")
+    bare = {key: value for key, value in content.items() if key != "sha256"}
+    try:
+        intact = _seal(bare) == data
+    except BundleError:  # NaN or a lone surrogate, which no sealed file holds
+        intact = False
+    if not intact:
+        raise BundleError(f"{where}: changed since it was saved: its SHA-256 does not match")
+    return bare
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(_spell(content)).hexdigest()
+
+
+def _spell(content: Any) -> bytes:
+    """The one spelling of a JSON value: sorted keys, two spaces, no NaN or infinity."""
+    try:
+        text = json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
+        return text.encode() + b"\n"
+    except (TypeError, ValueError) as error:
+        raise BundleError(f"{GUARD_FILE}: strict JSON can't hold it: {error}") from error
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BundleError(f"{path}: can't be read: {error.strerror}") from error
+
+
+def _check_target(path: Path) -> None:
+    if path.is_dir():
+        others = {entry.name for entry in path.iterdir()} - {MODEL_FILE, GUARD_FILE}
+        if others:
+            raise BundleError(
+                f"{path}: not replaced: it holds {sorted(others)[0]!r}, so it is no bundle"
+            )
+    elif path.exists():
+        raise BundleError(f"{path}: expected a folder or nothing, found a file")
+
+
+def _write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder beside `path`, then put it in its place; on an error the old one stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    fresh, old = beside / "new", beside / "old"
+    try:
+        fresh.mkdir()
+        for name, data in files.items():
+            with (fresh / name).open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        if path.exists():
+            path.rename(old)
+        try:
+            fresh.rename(path)
+        except OSError:
+            if old.exists():
+                old.rename(path)
+            raise
+    finally:
+        shutil.rmtree(beside)

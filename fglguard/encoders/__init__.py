@@ -1,0 +1,1 @@
+"""The encoders, one a module."""

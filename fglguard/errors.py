@@ -1,0 +1,45 @@
+"""Errors a person can act on: what was expected, what came, where."""
+
+
+class FglguardError(Exception):
+    """Base of every error that fglguard raises on purpose.
+
+    The text of such an error names keys, files, lines, sites and figures; it never quotes what an
+    agent said, so that a site may send it to the server.
+    """
+
+
+class EpisodeError(FglguardError):
+    """A record is not a valid episode."""
+
+
+class CorpusError(FglguardError):
+    """A source of episodes can't be read, or is not in the format that was named."""
+
+
+class SiloError(FglguardError):
+    """A silo is missing, damaged, or unfit for what was asked of it."""
+
+
+class EncoderError(FglguardError):
+    """An encoder can't be loaded, or differs from the one that is wanted."""
+
+
+class SettingsError(FglguardError):
+    """A configuration value is unknown, mistyped or out of range."""
+
+
+class BundleError(FglguardError):
+    """A guard bundle is incomplete, of another version, or was changed."""
+
+
+class CalibrationError(FglguardError):
+    """No threshold can be chosen from the scores given."""
+
+
+class UpdateError(FglguardError):
+    """A client's update can't be used."""
+
+
+class FederationError(FglguardError):
+    """A federated run can't go on."""

@@ -1,0 +1,247 @@
+"""A run's settings: typed, checked values from a flat mapping of dotted keys.
+
+Hydra composes the configuration from `conf/`, Flower carries it as flat scalars, and both enter
+here. Every value is checked by name: what was expected, what came.
+"""
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+
+from fglguard.errors import SettingsError
+
+Scalar = bool | int | float | str
+Built = TypeVar("Built")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The range of a number: [low, high], or (low, high] with `above`."""
+
+    low: float
+    high: float = math.inf
+    above: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        return (
+            math.isfinite(value)
+            and self.low <= value <= self.high
+            and not (self.above and value == self.low)
+        )
+
+    def __str__(self) -> str:
+        limit = "" if math.isinf(self.high) else f" and at most {self.high:g}"
+        return f"{'above' if self.above else 'at least'} {self.low:g}{limit}"
+
+
+Count = Annotated[int, Bounds(1)]
+Positive = Annotated[float, Bounds(0, above=True)]
+NotNegative = Annotated[float, Bounds(0)]
+
+
+@dataclass(frozen=True)
+class CorpusSettings:
+    """Which episodes there are.
+
+    Attributes:
+        name: What the corpus is called in results.
+        path: A silo, or a folder of silos; relative to the working directory.
+        encoder: Which utterance encoder embeds the texts.
+    """
+
+    name: str
+    path: str
+    encoder: str
+
+
+@dataclass(frozen=True)
+class PartitionSettings:
+    """Who holds what, in a simulation.
+
+    Attributes:
+        kind: `domain`: equally many clients a domain, each with equally many of its episodes.
+            `iid`: every client a like share of everything.
+    """
+
+    kind: Literal["domain", "iid"]
+
+
+@dataclass(frozen=True)
+class FederationSettings:
+    """How the federation runs.
+
+    Attributes:
+        clients: Number of clients expected.
+        rounds: Rounds of federated training.
+        minimum_clients: A phase with fewer usable replies ends the run.
+        connect_timeout: Seconds to wait for the clients to be there.
+        timeout: Seconds to wait for the replies of one phase.
+        roster: JSON file that binds each site to its domain; empty in a simulation.
+        backend: Where a simulation runs its clients: in this process, or on Ray.
+        workers: Ray workers, each with one thread.
+    """
+
+    clients: Count
+    rounds: Count
+    minimum_clients: Count
+    connect_timeout: Positive
+    timeout: Positive
+    roster: str
+    backend: Literal["inprocess", "ray"]
+    workers: Count
+
+
+@dataclass(frozen=True)
+class StrategySettings:
+    """How clients train and how their updates become the next global model.
+
+    Attributes:
+        name: The strategy.
+        balanced: FedProx only: weigh domains equally instead of clients by their size.
+        mu: FedProx only: strength of the proximal term.
+        epochs: Local epochs a round.
+        batch_size: Graphs a step.
+        learning_rate: Of the local optimizer.
+        weight_decay: Of the local optimizer.
+        optimizer: The local optimizer.
+    """
+
+    name: Literal["fedavg", "fedprox"]
+    balanced: bool
+    mu: NotNegative
+    epochs: Count
+    batch_size: Count
+    learning_rate: Positive
+    weight_decay: NotNegative
+    optimizer: Literal["adam", "sgd"]
+
+
+@dataclass(frozen=True)
+class DetectorSettings:
+    """What scores an agent.
+
+    Attributes:
+        preset: The detector.
+        rounds: Last rounds of an episode that count, T; 0 for all.
+    """
+
+    preset: Literal["paper"]
+    rounds: Annotated[int, Bounds(0)]
+
+
+@dataclass(frozen=True)
+class CalibrationSettings:
+    """How the threshold is chosen.
+
+    Attributes:
+        rule: `plain` meets the budget on the calibration data.
+        budget: Over-refusal budget rho: the largest share of safe episodes that may be blocked.
+    """
+
+    rule: Literal["plain"]
+    budget: Annotated[float, Bounds(0, 1)]
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Everything that determines a run's outcome.
+
+    Attributes:
+        seed: Same seed, same bits.
+        output: Run folder; relative to the working directory; empty: runs/<date>_<time>.
+    """
+
+    seed: Annotated[int, Bounds(0, 2**32 - 1)]
+    output: str
+    corpus: CorpusSettings
+    partition: PartitionSettings
+    federation: FederationSettings
+    strategy: StrategySettings
+    detector: DetectorSettings
+    calibration: CalibrationSettings
+
+    @classmethod
+    def from_flat(cls, values: Mapping[str, Any]) -> Self:
+        """Check a flat mapping such as `{"seed": 0, "federation.rounds": 40, ...}`.
+
+        Raises:
+            SettingsError: A key is unknown or missing, or a value has the wrong type or lies out
+                of range; the text names the key.
+        """
+        remaining = dict(values)
+        settings = _build(cls, "", remaining)
+        if remaining:
+            key = sorted(remaining)[0]
+            raise SettingsError(f"{key}: unknown setting{_suggestion(key, values_of(settings))}")
+        _check_together(settings)
+        return settings
+
+
+def values_of(settings: Any, prefix: str = "") -> dict[str, Scalar]:
+    """The flat mapping of dotted keys that `from_flat` takes."""
+    flat: dict[str, Scalar] = {}
+    for part in fields(settings):
+        value = getattr(settings, part.name)
+        key = prefix + part.name
+        flat |= values_of(value, f"{key}.") if is_dataclass(value) else {key: value}
+    return flat
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings to one flat mapping of dotted keys."""
+    flat: dict[str, Any] = {}
+    for name, value in tree.items():
+        key = f"{prefix}{name}"
+        flat |= flatten(value, f"{key}.") if isinstance(value, Mapping) else {key: value}
+    return flat
+
+
+def _build(cls: type[Built], prefix: str, remaining: dict[str, Any]) -> Built:
+    arguments = {}
+    for name, hint in get_type_hints(cls, include_extras=True).items():
+        key = prefix + name
+        if isinstance(hint, type) and is_dataclass(hint):
+            arguments[name] = _build(hint, f"{key}.", remaining)
+        elif key in remaining:
+            arguments[name] = _checked(key, remaining.pop(key), hint)
+        else:
+            raise SettingsError(f"{key}: this setting is missing")
+    return cls(**arguments)
+
+
+_EXPECTED: Mapping[type, str] = MappingProxyType(
+    {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+)
+
+
+def _checked(key: str, value: Any, hint: Any) -> Any:
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        if value not in choices:
+            raise SettingsError(f"{key}: expected one of {', '.join(choices)}, got {value!r}")
+        return value
+    expected, bounds = get_args(hint) if get_origin(hint) is Annotated else (hint, None)
+    if expected is float and type(value) is int:
+        value = float(value)
+    if type(value) is not expected:
+        raise SettingsError(f"{key}: expected {_EXPECTED[expected]}, got {value!r}")
+    if bounds is not None and value not in bounds:
+        raise SettingsError(f"{key}: expected {bounds}, got {value!r}")
+    return value
+
+
+def _check_together(settings: RunSettings) -> None:
+    federation = settings.federation
+    if federation.minimum_clients > federation.clients:
+        raise SettingsError(
+            f"federation.minimum_clients: expected at most federation.clients "
+            f"({federation.clients}), got {federation.minimum_clients}"
+        )
+
+
+def _suggestion(key: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,0 +1,394 @@
+"""The silo itself: create, open, read, embed, prepare."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fglguard.encoder import Encoder
+from fglguard.episode import Episode, episode_from_record
+from fglguard.errors import SiloError
+from fglguard.graph import GraphSettings, PackedGraphs
+from fglguard.silo.arrays import map_array
+from fglguard.silo.embeddings import encode_missing, gather, known_rows
+from fglguard.silo.importing import import_episodes
+from fglguard.silo.index import EPISODES, TEXT_ID_BYTES
+from fglguard.silo.lock import writing
+from fglguard.silo.manifest import (
+    MANIFEST,
+    Manifest,
+    StoredGraphs,
+    check_hashes,
+    check_sizes,
+    describe,
+    read_manifest,
+    write_manifest,
+)
+from fglguard.silo.packing import GRAPHS, map_graphs, pack_episodes, save_graphs
+from fglguard.silo.progress import progress_bar
+
+LOCK_SECONDS = 30.0
+"""How long a writer waits for another one to finish."""
+_OPEN_ATTEMPTS = 3
+
+
+class Silo:
+    """A site's private store of episodes in a folder that only its owner can read.
+
+    Opening reads the manifest and maps arrays; text is read when asked for. Any number of
+    processes may read while one writes: a new state appears by renaming its manifest into place,
+    and until then the old one stands, whatever happens to the writer.
+
+    Attributes:
+        path: The folder.
+        name: The silo's name, by default the folder's.
+        domains: Names that `domain` indexes.
+        label: [episodes] int8; 1 unsafe, 0 safe, -1 unknown.
+        split: [episodes] uint8; index into `fglguard.corpora.splits.SPLITS`, 255 left out.
+        domain: [episodes] int32, index into `domains`.
+        group: [episodes] int64, code of the group of alike episodes, for a group bootstrap.
+        clean: [episodes] int8; 1 no attack was present, 0 one was, -1 unknown.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        """Use `Silo.open` or `Silo.create`."""
+        check_sizes(path, manifest)
+        self.path = path
+        self.name = manifest.name
+        self.domains = manifest.domains
+        self._manifest = manifest
+        self._data = path / manifest.data
+        episodes = (manifest.counts["episodes"],)
+        self.label: NDArray[np.int8] = self._map("label", np.int8, episodes)
+        self.split: NDArray[np.uint8] = self._map("split", np.uint8, episodes)
+        self.domain: NDArray[np.int32] = self._map("domain", np.int32, episodes)
+        self.group: NDArray[np.int64] = self._map("group", np.int64, episodes)
+        self.clean: NDArray[np.int8] = self._map("clean", np.int8, episodes)
+
+    @classmethod
+    def open(cls, path: Path | str) -> Silo:
+        """Open a silo; the time does not grow with its text.
+
+        Raises:
+            SiloError: There is no silo at `path`, or it is damaged or of another schema.
+        """
+        path = Path(path)
+        for attempt in range(_OPEN_ATTEMPTS):
+            manifest = read_manifest(path)
+            try:
+                return cls(path, manifest)
+            except SiloError:
+                # A writer may have replaced the state between the two reads.
+                if attempt == _OPEN_ATTEMPTS - 1 or read_manifest(path) == manifest:
+                    raise
+        raise AssertionError("unreachable")
+
+    @classmethod
+    def create(
+        cls,
+        path: Path | str,
+        episodes: Iterable[Episode],
+        *,
+        name: str | None = None,
+        seed: int = 0,
+        fractions: tuple[float, float, float] = (0.6, 0.2, 0.2),
+        splits: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+        overwrite: bool = False,
+        lock_seconds: float = LOCK_SECONDS,
+    ) -> Silo:
+        """Make a silo of episodes, which may be a stream and may be unlabelled.
+
+        Splits are those given; else, if every episode has `attributes["split"]`, those; else
+        they are assigned so that no task stands on two sides (`assign_splits`).
+
+        Args:
+            path: The folder; what is above it is made as needed.
+            episodes: At least one, with unique ids.
+            name: The silo's name, by default the folder's.
+            seed: Seed of the assigned splits.
+            fractions: Wanted shares of train, val and test.
+            splits: A code for each episode: 0, 1, 2, or 255 to leave it out.
+            overwrite: Replace a silo that is there. Vectors of texts that stay are kept.
+            lock_seconds: How long to wait for another writer.
+
+        Raises:
+            SiloError: Something is at `path` already, another process is writing there, or the
+                episodes do not make a silo.
+            SettingsError: The fractions are not three shares that sum to 1.
+        """
+        path = Path(path)
+        import_episodes(
+            path,
+            episodes,
+            name=name or path.resolve().name,
+            seed=seed,
+            fractions=fractions,
+            splits=splits,
+            overwrite=overwrite,
+            lock_seconds=lock_seconds,
+        )
+        return cls.open(path)
+
+    def __len__(self) -> int:
+        return self._manifest.counts["episodes"]
+
+    def __repr__(self) -> str:
+        return f"Silo({str(self.path)!r}, {len(self)} episodes)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process maps the files itself rather than receive copies of the arrays.
+        return Silo.open, (self.path,)
+
+    @property
+    def seed(self) -> int:
+        """Seed of the splits that were assigned."""
+        return self._manifest.seed
+
+    @property
+    def messages(self) -> int:
+        """Number of messages in all episodes."""
+        return self._manifest.counts["messages"]
+
+    @property
+    def texts(self) -> int:
+        """Number of distinct texts in all messages."""
+        return self._manifest.counts["texts"]
+
+    def episodes(
+        self, indices: Sequence[int] | NDArray[np.integer[Any]] | None = None
+    ) -> Iterator[Episode]:
+        """Read some episodes (all, if `indices` is None), in the order asked for.
+
+        Raises:
+            SiloError: An index is out of range, or the file is damaged.
+        """
+        chosen = np.arange(len(self)) if indices is None else np.asarray(indices, dtype=np.int64)
+        outside = chosen[(chosen < 0) | (chosen >= len(self))]
+        if len(outside):
+            raise SiloError(
+                f"{self.path}: expected episode indices from 0 to {len(self) - 1}, "
+                f"got {int(outside[0])}"
+            )
+        return self._read(chosen)
+
+    def embed(
+        self, encoder: Encoder, progress: bool = False, *, lock_seconds: float = LOCK_SECONDS
+    ) -> None:
+        """Encode each distinct text that this encoder has not encoded yet.
+
+        What is done is kept every few thousand texts, so an interrupted run goes on from there.
+
+        Raises:
+            SiloError: Another process is writing to the silo, or it was imported anew.
+            EncoderError: The encoder gives vectors of a wrong shape, or not finite ones.
+        """
+        if not len(self._missing_rows(encoder.fingerprint)):
+            return
+        with self._writing(lock_seconds):
+            missing = self._missing_texts(encoder.fingerprint)
+            with progress_bar(f"{self.name}: {encoder.name}", len(missing), progress) as advance:
+                for manifest in encode_missing(
+                    self.path, self._manifest, encoder, missing, advance
+                ):
+                    self._commit(manifest)
+
+    def prepare(
+        self,
+        encoder: Encoder,
+        settings: GraphSettings,
+        progress: bool = False,
+        *,
+        lock_seconds: float = LOCK_SECONDS,
+    ) -> PackedGraphs:
+        """Embed and pack what is not yet; returns the graphs of all episodes, memory-mapped.
+
+        Raises:
+            SiloError: Another process is writing to the silo, or it was imported anew.
+        """
+        self.embed(encoder, progress, lock_seconds=lock_seconds)
+        fingerprint = settings.fingerprint(encoder.fingerprint)
+        if fingerprint not in self._manifest.graphs:
+            with self._writing(lock_seconds):
+                if fingerprint not in self._manifest.graphs:
+                    self._pack(fingerprint, encoder.fingerprint, settings, progress)
+        return self.graphs(encoder.fingerprint, settings)
+
+    def graphs(self, encoder_fingerprint: str, settings: GraphSettings) -> PackedGraphs:
+        """The graphs of all episodes, memory-mapped, in the episodes' order.
+
+        Raises:
+            SiloError: They were not prepared; the text names the command that does it.
+        """
+        fingerprint = settings.fingerprint(encoder_fingerprint)
+        if fingerprint not in self._manifest.graphs:
+            self._refresh()
+        stored = self._manifest.graphs.get(fingerprint)
+        if stored is None:
+            raise SiloError(self._unprepared(encoder_fingerprint, settings))
+        dimension = self._manifest.embeddings[encoder_fingerprint].dimension
+        return map_graphs(self.path / stored.folder, len(self), dimension)
+
+    def encoder_fingerprints(self) -> list[str]:
+        """Fingerprints of the encoders that have encoded every text."""
+        return [
+            fingerprint
+            for fingerprint, embedding in self._manifest.embeddings.items()
+            if sum(part.texts for part in embedding.parts) >= self.texts
+        ]
+
+    def prepared(self) -> list[tuple[str, str, list[int]]]:
+        """Encoder name, fingerprint and the windows packed, for each encoder that is complete."""
+        return [
+            (
+                self._manifest.embeddings[fingerprint].encoder,
+                fingerprint,
+                sorted(
+                    stored.rounds
+                    for stored in self._manifest.graphs.values()
+                    if stored.encoder_fingerprint == fingerprint
+                ),
+            )
+            for fingerprint in self.encoder_fingerprints()
+        ]
+
+    def verify(self) -> None:
+        """Hash every file and compare with the manifest.
+
+        Raises:
+            SiloError: A file is missing or was changed.
+        """
+        check_hashes(self.path, self._manifest)
+
+    def _map(
+        self, name: str, dtype: type[np.generic], shape: tuple[int | None, ...]
+    ) -> NDArray[Any]:
+        return map_array(self._data / f"{name}.npy", dtype, shape)
+
+    @cached_property
+    def _lines(self) -> NDArray[np.int64]:
+        return self._map("lines", np.int64, (len(self) + 1,))
+
+    @cached_property
+    def _message_text(self) -> NDArray[np.int64]:
+        return self._map("message_text", np.int64, (self.messages,))
+
+    @cached_property
+    def _text_ids(self) -> NDArray[np.uint8]:
+        return self._map("text_ids", np.uint8, (self.texts, TEXT_ID_BYTES))
+
+    @cached_property
+    def _content(self) -> mmap.mmap:
+        path = self._data / EPISODES
+        try:
+            with path.open("rb") as file:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise SiloError(
+                f"{path}: can't be read ({error.strerror}); was the silo imported anew? Open it "
+                f"again"
+            ) from error
+
+    def _read(self, chosen: NDArray[np.int64]) -> Iterator[Episode]:
+        for index in chosen.tolist():
+            where = f"{self._data / EPISODES}:{index + 1}"
+            try:
+                record = json.loads(self._content[self._lines[index] : self._lines[index + 1]])
+            except ValueError:
+                raise SiloError(f"{where}: damaged, expected JSON") from None
+            yield episode_from_record(record, where)
+
+    def _missing_rows(self, encoder_fingerprint: str) -> list[int]:
+        """Rows of `text_ids` that the encoder has not encoded."""
+        known = known_rows(self.path, self._manifest.embeddings.get(encoder_fingerprint))
+        return [row for row, key in enumerate(self._text_ids) if key.tobytes() not in known]
+
+    def _missing_texts(self, encoder_fingerprint: str) -> dict[bytes, str]:
+        rows = set(self._missing_rows(encoder_fingerprint))
+        missing: dict[bytes, str] = {}
+        text_row = iter(self._message_text.tolist())
+        for episode in self.episodes() if rows else ():
+            for text in episode.texts:
+                row = next(text_row)
+                if row in rows:
+                    rows.remove(row)
+                    missing[self._text_ids[row].tobytes()] = text
+        return missing
+
+    def _pack(
+        self, fingerprint: str, encoder_fingerprint: str, settings: GraphSettings, progress: bool
+    ) -> None:
+        vectors = gather(self.path, self._manifest.embeddings[encoder_fingerprint], self._text_ids)
+        with progress_bar(f"{self.name}: graphs", len(self), progress) as advance:
+            packed = pack_episodes(self.episodes(), vectors, self._message_text, settings, advance)
+        folder = self._data / GRAPHS / fingerprint
+        files = describe(self.path, save_graphs(folder, packed))
+        stored = StoredGraphs(
+            encoder_fingerprint, settings.rounds, folder.relative_to(self.path).as_posix()
+        )
+        self._commit(
+            replace(
+                self._manifest,
+                files={**self._manifest.files, **files},
+                graphs={**self._manifest.graphs, fingerprint: stored},
+            )
+        )
+
+    @contextmanager
+    def _writing(self, lock_seconds: float) -> Iterator[None]:
+        """Hold the write lock, with what other writers have added since."""
+        with writing(self.path, lock_seconds):
+            self._refresh()
+            yield
+
+    def _refresh(self) -> None:
+        manifest = read_manifest(self.path)
+        if manifest.data != self._manifest.data:
+            raise SiloError(f"{self.path}: was imported anew since it was opened; open it again")
+        self._manifest = manifest
+
+    def _commit(self, manifest: Manifest) -> None:
+        write_manifest(self.path, manifest)
+        self._manifest = manifest
+
+    def _unprepared(self, encoder_fingerprint: str, settings: GraphSettings) -> str:
+        prepared = ", ".join(self.encoder_fingerprints()) or "none"
+        name = encoder_fingerprint.rpartition("-")[0] or "NAME"
+        return (
+            f"{self.path}: no graphs of the last {settings.rounds} rounds with encoder "
+            f"{encoder_fingerprint} (encoders prepared: {prepared}); "
+            f"`fglguard corpus embed {self.path} --encoder {name} --rounds {settings.rounds}` "
+            f"prepares them"
+        )
+
+
+def open_silos(path: Path | str) -> list[Silo]:
+    """Open one silo, or every silo in a folder, sorted by the folders' names.
+
+    Raises:
+        SiloError: `path` is neither, or one of the silos can't be opened.
+    """
+    path = Path(path)
+    if (path / MANIFEST).exists():
+        return [Silo.open(path)]
+    if not path.is_dir():
+        raise SiloError(f"{path}: expected a silo or a folder of silos, found no such folder")
+    folders = sorted(
+        child
+        for child in path.iterdir()
+        if not child.name.startswith(".") and (child / MANIFEST).exists()
+    )
+    if not folders:
+        raise SiloError(
+            f"{path}: expected a silo or a folder of silos, found no {MANIFEST} in it or one "
+            f"level below"
+        )
+    return [Silo.open(folder) for folder in folders]

@@ -1,0 +1,1 @@
+"""What hides a client's update."""

@@ -1,0 +1,71 @@
+"""Make the silos a simulation asks for, once: import or replay, embed, pack."""
+
+import shutil
+from pathlib import Path
+
+from rich.console import Console
+
+from fglguard.corpora import corpus
+from fglguard.corpora.replay import generate
+from fglguard.encoder import load_encoder
+from fglguard.episode import Episode, Problem
+from fglguard.errors import SettingsError
+from fglguard.graph import GraphSettings
+from fglguard.settings import RunSettings
+from fglguard.silo import Silo, open_silos
+
+REAL_LOGS = {
+    "agentdojo": "agentdojo",
+    "agent_safetybench": "agent_safetybench",
+    "openagentsafety": "openagentsafety",
+    "rjudge": "rjudge",
+}
+"""Folder under `corpus.root`, and its format."""
+
+console = Console(stderr=True)
+
+
+def prepare_corpus(settings: RunSettings, root: Path | None) -> None:
+    """Leave silos at `corpus.path` that are embedded and packed for this run.
+
+    A path that holds no silo yet is filled: `replay` runs AgentDojo offline, `real_logs` imports
+    what stands under `root`. What is there already is used as it is.
+
+    Raises:
+        SettingsError: There is no silo and the corpus is not one that can be made.
+    """
+    path = Path(settings.corpus.path)
+    if not path.exists():
+        _make(settings.corpus.name, path, root)
+    encoder = load_encoder(settings.corpus.encoder)
+    graph_settings = GraphSettings(rounds=settings.detector.rounds)
+    for silo in open_silos(path):
+        silo.prepare(encoder, graph_settings, progress=True)
+
+
+def _make(name: str, path: Path, root: Path | None) -> None:
+    if name == "replay":
+        console.print("replaying AgentDojo offline (once; kept for later runs)")
+        Silo.create(path, generate(progress=True), name="agentdojo-replay")
+    elif name == "real_logs":
+        if root is None or not root.is_dir():
+            raise SettingsError(
+                f"corpus.root: expected the folder that holds {', '.join(REAL_LOGS)}, got {root}"
+            )
+        _import_all(path, root)
+    else:
+        raise SettingsError(
+            f"corpus.path: there is no silo at {path}; make one with fglguard corpus import"
+        )
+
+
+def _import_all(path: Path, root: Path) -> None:
+    # Beside the path first: a path that exists holds every silo.
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    for folder, format_name in REAL_LOGS.items():
+        problems: list[Problem] = []
+        episodes: list[Episode] = list(corpus(format_name).read(root / folder, problems=problems))
+        Silo.create(unfinished / folder, episodes, name=folder)
+        console.print(f"{folder}: {len(episodes)} episodes, {len(problems)} records skipped")
+    unfinished.rename(path)

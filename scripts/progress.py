@@ -1,0 +1,81 @@
+"""Live progress of a run, read from its metrics file."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+POLL_SECONDS = 0.2
+
+
+@contextmanager
+def follow(folder: Path, rounds: int) -> Iterator[None]:
+    """Show round, loss, failed clients and time left while the body runs.
+
+    Reads `metrics.jsonl` of the run folder as it grows, so that it does not matter which process
+    writes it. Without a terminal, a line is printed every few rounds.
+    """
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    done = threading.Event()
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("starting", total=rounds, note="")
+        tail = threading.Thread(
+            target=_tail, args=(folder / "metrics.jsonl", progress, task, done), daemon=True
+        )
+        tail.start()
+        try:
+            yield
+        finally:
+            done.set()
+            tail.join(5.0)
+
+
+def _tail(path: Path, progress: Progress, task: object, done: threading.Event) -> None:
+    position, plain = 0, not progress.console.is_terminal
+    while True:
+        last = done.is_set()
+        if path.exists():
+            with path.open("rb") as file:
+                file.seek(position)
+                text = file.read()
+            whole, newline, _ = text.rpartition(b"\n")
+            position += len(whole) + len(newline)
+            for line in whole.splitlines():
+                _show(json.loads(line), progress, task, plain)
+        if last:
+            return
+        done.wait(POLL_SECONDS)
+
+
+def _show(record: dict, progress: Progress, task: object, plain: bool) -> None:
+    if record["kind"] == "failure":
+        progress.console.print(
+            f"[red]round {record['round']}, {record['during']}: site {record['site']} left out: "
+            f"{record['reason'].splitlines()[0]}[/red]"
+        )
+    elif record["kind"] == "round":
+        note = f"loss {record['loss']:.4f}, {record['clients']} clients"
+        progress.update(task, completed=record["round"], description="round", note=note)
+        if plain and (record["round"] % 10 == 0 or record["round"] in (1, record["rounds"])):
+            progress.console.print(
+                f"round {record['round']}/{record['rounds']}: {note}, {record['seconds']:.0f} s"
+            )

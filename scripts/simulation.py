@@ -1,0 +1,43 @@
+"""Run one simulation, in process or on Ray, and show how it goes."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+from fglguard.settings import RunSettings, values_of
+from scripts.flower_run import flower_run
+from scripts.progress import follow
+from server.results_table import print_results
+from server.run_folder import run_folder_path
+
+
+def simulate_run(settings: RunSettings) -> Path:
+    """Run a simulation to its end; returns its run folder.
+
+    Raises:
+        FglguardError: The run failed.
+    """
+    folder = run_folder_path(settings).resolve()
+    path = str(Path(settings.corpus.path).resolve())
+    settings = dataclasses.replace(
+        settings, output=str(folder), corpus=dataclasses.replace(settings.corpus, path=path)
+    )
+    if settings.federation.backend == "inprocess":
+        _in_process(settings, folder)
+    else:
+        with follow(folder, settings.federation.rounds):
+            flower_run(settings)
+        results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        print_results(results)
+        print(f"run folder: {folder}")
+    return folder
+
+
+def _in_process(settings: RunSettings, folder: Path) -> None:
+    # Here, so that a run on Ray does not load torch twice.
+    from client.app import app as client_app
+    from server.app import app as server_app
+    from server.inprocess import simulate
+
+    with follow(folder, settings.federation.rounds):
+        simulate(server_app, client_app, values_of(settings))

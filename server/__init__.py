@@ -1,0 +1,1 @@
+"""The Flower ServerApp: rounds, checkpoints, calibration, and the grids that run it."""
