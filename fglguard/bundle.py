@@ -18,6 +18,7 @@ from safetensors.torch import save as save_tensors
 
 from fglguard.calibration import Calibration
 from fglguard.detector import Detector, build_detector
+from fglguard.encoder import Encoder
 from fglguard.errors import BundleError, FglguardError
 from fglguard.graph import GraphSettings
 from fglguard.parameters import layout
@@ -56,8 +57,7 @@ def save_bundle(
     path: Path,
     detector: Detector,
     *,
-    encoder_name: str,
-    encoder_fingerprint: str,
+    encoder: Encoder,
     graph: GraphSettings,
     calibration: Calibration,
     provenance: Mapping[str, Any] | None = None,
@@ -71,8 +71,7 @@ def save_bundle(
     Args:
         path: The folder.
         detector: Weights and preset.
-        encoder_name: For `load_encoder`.
-        encoder_fingerprint: Of the encoder the detector was trained with.
+        encoder: The one the detector was trained with; its name and fingerprint are kept.
         graph: The settings it was trained with.
         calibration: The threshold.
         provenance: Anything JSON can hold.
@@ -88,7 +87,7 @@ def save_bundle(
     content = {
         "schema": SCHEMA,
         "detector": _detector_record(detector),
-        "encoder": {"name": encoder_name, "fingerprint": encoder_fingerprint},
+        "encoder": {"name": encoder.name, "fingerprint": encoder.fingerprint},
         "graph": asdict(graph),
         "calibration": _calibration_record(calibration),
         "provenance": dict(provenance or {}),

@@ -1,19 +1,20 @@
 """Corroboration: an agent is at least as suspect as any agent that it hears."""
 
-from typing import TypeVar
+from typing import Any, overload
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-Array = TypeVar("Array", NDArray[np.float64], NDArray[np.float32], Tensor)
+Indices = NDArray[np.integer[Any]]
 
 
-def corroborate(
-    scores: Array, src: Array | NDArray[np.int64], dst: Array | NDArray[np.int64]
-) -> Array:
-    r"""s^_j = max(s_j, max over edges i -> j of s_i) (FGLGuard, arXiv 2609.02967).
+@overload
+def corroborate(scores: Tensor, src: Tensor, dst: Tensor) -> Tensor: ...
+@overload
+def corroborate(scores: NDArray[np.float64], src: Indices, dst: Indices) -> NDArray[np.float64]: ...
+def corroborate(scores: Any, src: Any, dst: Any) -> Any:
+    """s^_j = max(s_j, max over edges i -> j of s_i) (FGLGuard, arXiv 2609.02967).
 
     One hop only: along a chain, each application carries a score one agent further.
 
@@ -26,7 +27,7 @@ def corroborate(
         A new array [N], never lower than `scores` anywhere.
     """
     if isinstance(scores, Tensor):
-        return scores.scatter_reduce(0, torch.as_tensor(dst).long(), scores[src], "amax")
+        return scores.scatter_reduce(0, dst, scores[src], "amax")
     raised = scores.copy()
     np.maximum.at(raised, dst, scores[src])
     return raised

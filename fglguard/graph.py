@@ -162,7 +162,8 @@ def _segment_means(
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     starts = np.flatnonzero(starts_here)
     counts = np.diff(starts, append=len(rows)).astype(np.float32)
-    return np.add.reduceat(rows, starts, axis=0) / counts[:, None], keys[starts]
+    sums: NDArray[np.float32] = np.add.reduceat(rows, starts, axis=0)
+    return sums / counts[:, None], keys[starts]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -315,7 +316,7 @@ class GraphBatch:
 def collate(
     packed: PackedGraphs, indices: NDArray[np.integer[Any]] | Sequence[int] | None = None
 ) -> GraphBatch:
-    """Gather some graphs (all, if `indices` is None) into one batch of tensors, self-loops added."""
+    """Gather some graphs (all, if `indices` is None) into one batch, self-loops added."""
     # Here, so that commands which only look at a silo start without torch.
     import torch
 

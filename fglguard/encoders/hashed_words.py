@@ -47,7 +47,7 @@ class HashedWords:
         )
 
     def encode(self, texts: Sequence[str], *, progress: bool = False) -> NDArray[np.float32]:
-        """Encode texts: [n, d] float32; a text without words gives zeros. Has no progress to show."""
+        """Encode texts: [n, d] float32; a text without words gives zeros. No progress to show."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         counts = self._vectorizer.transform(texts)

@@ -20,7 +20,7 @@ _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HUB_DISABLE_
 
 
 class MiniLM:
-    """Sentence embeddings of all-MiniLM-L6-v2: mean of the last layer's tokens, unit length, d = 384.
+    """Sentence embeddings of all-MiniLM-L6-v2: the last layer's mean, of unit length, d = 384.
 
     A text longer than `max_tokens` is read at both ends: the first 5/8 and the last 3/8 of the
     budget, because what an agent does stands at the end of what it says as often as at its start.

@@ -66,7 +66,10 @@ def import_episodes(
                 manifest = carry_over(path, old, manifest, list(builder.texts))
             write_manifest(path, manifest)
         except BaseException:
-            shutil.rmtree(path if made else folder)
+            # An interrupt may strike just after the commit: what was committed stays.
+            committed = _old_manifest(path)
+            if committed is None or committed.data != folder.name:
+                shutil.rmtree(path if made else folder)
             raise
         _sweep(path, keep=folder.name)
 

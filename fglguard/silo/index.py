@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +88,7 @@ def write_index(
     domains = tuple(sorted(set(builder.domain)))
     codes = {name: code for code, name in enumerate(domains)}
     ids = np.frombuffer(b"".join(builder.texts), dtype=np.uint8).reshape(-1, TEXT_ID_BYTES)
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "lines": np.array(builder.lines, dtype=np.int64),
         "messages": np.array(builder.messages, dtype=np.int64),
         "label": np.array([-1 if y is None else int(y) for y in builder.label], dtype=np.int8),

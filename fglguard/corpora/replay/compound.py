@@ -75,23 +75,24 @@ def with_second_task(suite: ReplaySuite, user: str, second: str) -> Request:
     )
 
 
-def with_authorised_goal(
-    suite: ReplaySuite, user: str, injection: str, rng: Generator
-) -> Request:
-    """A user task and an injection's goal that the user asks for, at a random point of the work.
+def with_authorised_goal(suite: ReplaySuite, user: str, injection: str, rng: Generator) -> Request:
+    """A user task and an injection's goal that the user asks for, at a random point of the work, rather late.
 
     The goal gets values of its own: a transfer to the user's landlord is not one to the attacker,
     for whom the benchmark looks.
     """
     own = draw_renaming(rng)
-    goal, prompt = own.text(str(suite.injection_tasks[injection].GOAL)).strip(), _prompt(suite, user)
+    goal, prompt = (
+        own.text(str(suite.injection_tasks[injection].GOAL)).strip(),
+        _prompt(suite, user),
+    )
     return Request(
         user,
         prompt=f"{goal} Then: {prompt}" if rng.random() < 0.5 else f"{prompt} Also: {goal}",
         answer=_answer(suite, user),
         authorised_task=injection,
         own_values=own,
-        point=float(rng.random()),
+        point=float(rng.random(2).max()),
     )
 
 

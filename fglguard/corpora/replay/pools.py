@@ -74,9 +74,7 @@ def _actions(facts: UserTaskFacts) -> set[str]:
     }
 
 
-def _deal_families(
-    facts: Mapping[str, UserTaskFacts], rng: Generator
-) -> dict[str, list[str]]:
+def _deal_families(facts: Mapping[str, UserTaskFacts], rng: Generator) -> dict[str, list[str]]:
     groups = families(facts)
     groups = [groups[i] for i in rng.permutation(len(groups))]
     # Large groups first fill the sides evenly; hard ones first give each side some.

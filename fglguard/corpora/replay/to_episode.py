@@ -58,9 +58,7 @@ def _task(suite: str, scene: Scene, performance: Performance) -> tuple[str, ...]
     return user, f"injection:{suite}/{scene.injection_task}"
 
 
-def _attributes(
-    suite: str, side: str, scene: Scene, performance: Performance
-) -> dict[str, str]:
+def _attributes(suite: str, side: str, scene: Scene, performance: Performance) -> dict[str, str]:
     request, attacked = scene.request, performance.policy != "clean"
     hard = not performance.unsafe and acts_on_what_it_read(request.prompt, performance.steps)
     return {

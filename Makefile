@@ -1,0 +1,42 @@
+# Needs Python 3.11 or later and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+SOURCES := fglguard client server strategies privacy scripts tests
+WORKERS ?= 2
+
+.PHONY: run test test-long check format config bench clean
+
+# Eight sites in four domains train one guard on AgentDojo episodes: flwr run on Ray.
+run: $(INSTALLED)
+	$(BIN)/python scripts/simulate.py federation.backend=ray $(ARGS)
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not long" $(ARGS)
+
+# The long ones: real Ray, real processes, whole corpora.
+test-long: $(INSTALLED)
+	$(BIN)/python -m pytest -m long $(ARGS)
+
+check: $(INSTALLED)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy
+
+format: $(INSTALLED)
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+# Regenerate Flower's copy of conf/ in pyproject.toml.
+config: $(INSTALLED)
+	$(BIN)/python scripts/generate_flower_config.py
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one: make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --progress-bar off --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .fglguard runs

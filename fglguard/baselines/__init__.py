@@ -1,0 +1,1 @@
+"""What a guard has to beat."""

@@ -1,0 +1,1 @@
+"""How well a guard detects, with intervals."""

@@ -1,0 +1,204 @@
+"""The guard: episodes in, verdicts out, offline and live alike."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from itertools import batched
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, get_args
+
+import numpy as np
+
+from fglguard.bundle import Bundle, load_bundle
+from fglguard.corroboration import corroborate
+from fglguard.encoder import Encoder, load_encoder
+from fglguard.episode import Episode
+from fglguard.errors import BundleError, SettingsError
+from fglguard.graph import EpisodeGraph, collate, episode_graph, pack
+from fglguard.training import node_scores
+from fglguard.verdict import Verdict
+
+OnError = Literal["block", "allow"]
+log = logging.getLogger(__name__)
+
+
+class Guard:
+    """Scores whole episodes with a trained detector and decides by a calibrated threshold.
+
+    Args:
+        bundle: Detector, threshold and settings.
+        encoder: The encoder that the bundle names.
+        on_error: Decision on an episode that can't be scored. `allow` lets answers out unguarded.
+        batch_size: Episodes scored at once.
+
+    Raises:
+        BundleError: The encoder is not the one that the detector was trained with.
+        SettingsError: `on_error` or `batch_size` is not valid.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        encoder: Encoder,
+        *,
+        on_error: OnError = "block",
+        batch_size: int = 256,
+    ) -> None:
+        if on_error not in get_args(OnError):
+            raise SettingsError(f"on_error: expected block or allow, got {on_error!r}")
+        if batch_size < 1:
+            raise SettingsError(f"batch_size: expected at least 1, got {batch_size!r}")
+        if encoder.fingerprint != bundle.encoder_fingerprint:
+            raise BundleError(
+                f"encoder {encoder.name}: the guard was trained with "
+                f"{bundle.encoder_fingerprint}, got {encoder.fingerprint}"
+            )
+        if encoder.dimension != bundle.detector.dimension:
+            raise BundleError(
+                f"encoder {encoder.name}: the guard expects vectors of width "
+                f"{bundle.detector.dimension}, got {encoder.dimension}"
+            )
+        self.bundle = bundle
+        self.encoder = encoder
+        self.on_error = on_error
+        self.batch_size = batch_size
+
+    @classmethod
+    def load(cls, path: str | Path, *, on_error: OnError = "block", batch_size: int = 256) -> Guard:
+        """Load a bundle and the encoder that it names.
+
+        Raises:
+            BundleError: The bundle is incomplete or changed, or the encoder differs.
+            EncoderError: The encoder's packages are not installed.
+        """
+        bundle = load_bundle(Path(path))
+        encoder = load_encoder(bundle.encoder_name)
+        return cls(bundle, encoder, on_error=on_error, batch_size=batch_size)
+
+    @property
+    def threshold(self) -> float:
+        """tau: an episode whose corroborated score is at or above it is blocked."""
+        return self.bundle.calibration.threshold
+
+    def score(self, episodes: Iterable[Episode]) -> list[Verdict]:
+        """One verdict for each episode, in order.
+
+        An episode that can't be scored gets status `error` and the decision of `on_error`; it does
+        not spoil the others. Errors are logged by type and episode, without texts.
+
+        Raises:
+            TypeError: Something among `episodes` is not an Episode.
+        """
+        verdicts: list[Verdict] = []
+        for chunk in batched(episodes, self.batch_size):
+            for episode in chunk:
+                if not isinstance(episode, Episode):
+                    raise TypeError(f"expected an Episode, got {type(episode).__name__}")
+            verdicts += self._score_chunk(chunk)
+        return verdicts
+
+    def _score_chunk(self, episodes: Sequence[Episode]) -> list[Verdict]:
+        start = time.perf_counter()
+        try:
+            return self._decide(episodes, start)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
+            if len(episodes) == 1:
+                return [self._failure(episodes[0], error, start)]
+        # One of them is at fault; alone, each gets its own verdict.
+        return [verdict for episode in episodes for verdict in self._score_chunk([episode])]
+
+    def _decide(self, episodes: Sequence[Episode], start: float) -> list[Verdict]:
+        graphs = self._graphs(episodes)
+        packed = pack(graphs)
+        batch = collate(packed)
+        scores = node_scores(self.bundle.detector, batch)
+        if not scores.isfinite().all():
+            raise FloatingPointError("a score is NaN")
+        raised = corroborate(scores, batch.src, batch.dst)
+        raw, corroborated = scores.numpy(), raised.numpy()
+        latency = (time.perf_counter() - start) * 1000
+        return [
+            self._verdict(
+                episode,
+                graph,
+                raw[first : first + len(graph.x)],
+                float(corroborated[first + graph.final]),
+                latency,
+            )
+            for episode, graph, first in zip(
+                episodes, graphs, packed.node_offsets[:-1], strict=True
+            )
+        ]
+
+    def _graphs(self, episodes: Sequence[Episode]) -> list[EpisodeGraph]:
+        """Each distinct text is encoded once."""
+        rows: dict[str, int] = {}
+        for episode in episodes:
+            for text in episode.texts:
+                rows.setdefault(text, len(rows))
+        vectors = self.encoder.encode(list(rows))
+        return [
+            episode_graph(episode, vectors[[rows[t] for t in episode.texts]], self.bundle.graph)
+            for episode in episodes
+        ]
+
+    def _verdict(
+        self,
+        episode: Episode,
+        graph: EpisodeGraph,
+        scores: np.ndarray[tuple[int], np.dtype[np.float64]],
+        corroborated: float,
+        latency: float,
+    ) -> Verdict:
+        score = float(scores[graph.final])
+        blocked = corroborated >= self.threshold
+        return Verdict(
+            episode_id=episode.id,
+            decision="block" if blocked else "allow",
+            status="success",
+            score=score,
+            corroborated_score=corroborated,
+            threshold=self.threshold,
+            reason=self._reason(graph, scores, score, corroborated, blocked),
+            model_id=self.bundle.model_id,
+            calibration_id=self.bundle.calibration_id,
+            latency_ms=latency,
+            agents=MappingProxyType(dict(zip(graph.agent_ids, scores.tolist(), strict=True))),
+        )
+
+    def _reason(
+        self,
+        graph: EpisodeGraph,
+        scores: np.ndarray[tuple[int], np.dtype[np.float64]],
+        score: float,
+        corroborated: float,
+        blocked: bool,
+    ) -> str:
+        side = "at or above" if blocked else "below"
+        final = graph.agent_ids[graph.final]
+        if corroborated > score:
+            heard = graph.src[graph.dst == graph.final]
+            suspect = graph.agent_ids[int(heard[np.argmax(scores[heard])])]
+            who = f"{suspect}, heard by the final agent {final} (itself {score:.4f}),"
+        else:
+            who = f"the final agent {final}"
+        return f"{who} scores {corroborated:.4f}, {side} the threshold {self.threshold:.4f}"
+
+    def _failure(self, episode: Episode, error: Exception, start: float) -> Verdict:
+        kind = type(error).__name__
+        log.error("episode %s can't be scored: %s; %s", episode.id, kind, self.on_error)
+        return Verdict(
+            episode_id=episode.id,
+            decision=self.on_error,
+            status="error",
+            score=None,
+            corroborated_score=None,
+            threshold=self.threshold,
+            reason=f"could not be scored ({kind}); on_error is {self.on_error}",
+            model_id=self.bundle.model_id,
+            calibration_id=self.bundle.calibration_id,
+            latency_ms=(time.perf_counter() - start) * 1000,
+        )
