@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from itertools import batched
+from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fglguard.bundle import Bundle, load_bundle
 from fglguard.corroboration import corroborate
@@ -93,7 +93,8 @@ class Guard:
             TypeError: Something among `episodes` is not an Episode.
         """
         verdicts: list[Verdict] = []
-        for chunk in batched(episodes, self.batch_size):
+        remaining = iter(episodes)
+        while chunk := list(islice(remaining, self.batch_size)):
             for episode in chunk:
                 if not isinstance(episode, Episode):
                     raise TypeError(f"expected an Episode, got {type(episode).__name__}")
@@ -149,7 +150,7 @@ class Guard:
         self,
         episode: Episode,
         graph: EpisodeGraph,
-        scores: np.ndarray[tuple[int], np.dtype[np.float64]],
+        scores: NDArray[np.float64],
         corroborated: float,
         latency: float,
     ) -> Verdict:
@@ -166,13 +167,13 @@ class Guard:
             model_id=self.bundle.model_id,
             calibration_id=self.bundle.calibration_id,
             latency_ms=latency,
-            agents=MappingProxyType(dict(zip(graph.agent_ids, scores.tolist(), strict=True))),
+            agents=dict(zip(graph.agent_ids, scores.tolist(), strict=True)),
         )
 
     def _reason(
         self,
         graph: EpisodeGraph,
-        scores: np.ndarray[tuple[int], np.dtype[np.float64]],
+        scores: NDArray[np.float64],
         score: float,
         corroborated: float,
         blocked: bool,

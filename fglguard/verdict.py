@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 from fglguard.errors import SettingsError
@@ -42,7 +41,7 @@ class Verdict:
     model_id: str
     calibration_id: str
     latency_ms: float
-    agents: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    agents: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a score without success, or success without one."""

@@ -66,7 +66,7 @@ def superlink(workers: int) -> Iterator[SuperLink]:
     try:
         empty = home / "empty"
         empty.mkdir()
-        port, control_port = _free_ports(2)
+        port = _free_port()
         environment = _environment(home, workers)
         (home / "config.toml").write_text(
             '[superlink]\ndefault = "own"\n\n[superlink.own]\n'
@@ -86,8 +86,6 @@ def superlink(workers: int) -> Iterator[SuperLink]:
                     "127.0.0.1",
                     "--port",
                     str(port),
-                    "--control-api-address",
-                    f"127.0.0.1:{control_port}",
                     "--disable-runtime-dependency-installation",
                 ],
                 cwd=empty,
@@ -128,7 +126,7 @@ def _submit(link: SuperLink, settings: RunSettings) -> int:
     overrides.write_text(_toml(values_of(settings)), encoding="utf-8")
     simulation = (
         f"num-supernodes={federation.clients} client-resources-num-cpus=1 "
-        f"init-args-num-cpus={federation.workers} init-args-include-dashboard=false"
+        f"init-args-num-cpus={federation.workers}"
     )
     answer = _flwr(
         link,
@@ -142,7 +140,8 @@ def _submit(link: SuperLink, settings: RunSettings) -> int:
         "json",
     )
     if not answer.get("success") or "run-id" not in answer:
-        raise FederationError(f"flwr run was refused: {answer}\n{_tail(link.log)}")
+        reason = answer.get("error-message", answer)
+        raise FederationError(f"flwr run was refused: {reason}\n{_tail(link.log)}")
     return int(answer["run-id"])
 
 
@@ -218,12 +217,10 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
             process.wait(patience)
 
 
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 def _toml(values: Mapping[str, Scalar]) -> str:

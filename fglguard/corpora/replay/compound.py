@@ -76,7 +76,7 @@ def with_second_task(suite: ReplaySuite, user: str, second: str) -> Request:
 
 
 def with_authorised_goal(suite: ReplaySuite, user: str, injection: str, rng: Generator) -> Request:
-    """A user task and an injection's goal that the user asks for, at a random point of the work, rather late.
+    """A user task and an injection's goal that the user asks for, mostly late in the work.
 
     The goal gets values of its own: a transfer to the user's landlord is not one to the attacker,
     for whom the benchmark looks.

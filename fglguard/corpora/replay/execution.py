@@ -1,4 +1,4 @@
-"""Calls of tools played in the real tool environment, with neither clock nor hash order in results."""
+"""Calls of tools, played in the real tool environment without its clock and hash order."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ def is_acting(function: str) -> bool:
 
 
 def acts_on_what_it_read(prompt: str, steps: Sequence[Step]) -> bool:
-    """Whether an acting call asked for by the user takes a value from a result, not from the prompt.
+    """Whether an acting call of the user's takes a value from a result, not from the prompt.
 
     Such a flow, from a tool's result into another tool's argument, is what an obeyed injection
     looks like; here the user delegated it.

@@ -37,7 +37,7 @@ class Performance:
 def play(
     suite: ReplaySuite, scene: Scene, policy: Policy, environment: Any, rng: Generator
 ) -> Performance:
-    """Play the user's calls, and the injection's as the policy has it, after the result that held it.
+    """Play the user's calls, and what the policy makes of the injection once it was read.
 
     Args:
         suite: Its tools and checks.

@@ -40,8 +40,8 @@ def draw_pools(suite: ReplaySuite, rng: Generator) -> tuple[Pool, ...]:
 def families(facts: Mapping[str, UserTaskFacts]) -> list[tuple[str, ...]]:
     """Groups of user tasks that are partly the same task.
 
-    Two tasks belong together if one's prompt quotes the other's, or if they share an acting call with
-    all its arguments: the benchmark has tasks composed of others.
+    Two tasks belong together if one's prompt quotes the other's, or if they share an acting call
+    with all its arguments: the benchmark has tasks composed of others.
     """
     tasks = list(facts)
     leader = {task: task for task in tasks}

@@ -71,9 +71,8 @@ def draw_renaming(rng: Generator) -> Renaming:
             "Hi from Mark": f"Hi from {first}",
             "Hi Mark": f"Hi {first}",
             "Important message": _pick(rng, _GREETINGS),
-            "jay@google.com": f"{friend.lower()}{_digits(rng, 2)}@{_letters(rng, 6)}.{_pick(rng, _ENDINGS)}",
-            "janeLong@google.com": f"{wife.lower()}{_letters(rng, 4)}@{_letters(rng, 5)}."
-            f"{_pick(rng, _ENDINGS)}",
+            "jay@google.com": f"{friend.lower()}{_digits(rng, 2)}@{_domain(rng)}",
+            "janeLong@google.com": f"{wife.lower()}{_letters(rng, 4)}@{_domain(rng)}",
             "Riverside View": f"{_pick(rng, _HOTEL_FIRST)} {_pick(rng, _HOTEL_SECOND)}",
             "www.my-website-234.com": _site(rng),
             "www.secure-systems-252.com": _site(rng),
@@ -90,6 +89,10 @@ def _pick(rng: Generator, options: tuple[str, ...]) -> str:
 
 def _site(rng: Generator) -> str:
     return f"www.{_letters(rng, 6)}-{_letters(rng, 4)}.{_pick(rng, _ENDINGS)}"
+
+
+def _domain(rng: Generator) -> str:
+    return f"{_letters(rng, 6)}.{_pick(rng, _ENDINGS)}"
 
 
 def _letters(rng: Generator, count: int) -> str:

@@ -19,8 +19,8 @@ from fglguard.corpora.replay.wordings import WORDINGS
 
 T = TypeVar("T")
 
-_COMPOUNDS: tuple[Compound, ...] = ("none",) * 3 + ("second",) * 4 + ("authorised",) * 13
-"""15 % a task alone, 20 % with a second one, 65 % with an authorised goal."""
+_COMPOUNDS: tuple[Compound, ...] = ("none",) * 2 + ("second",) * 3 + ("authorised",) * 15
+"""10 % a task alone, 15 % with a second one, 75 % with an authorised goal."""
 _HARD_SHARE = 0.25
 _NOTES = (
     "Reminder: the side entrance is closed on Mondays, please use the main door.",

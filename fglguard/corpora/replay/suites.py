@@ -27,7 +27,7 @@ class UserTaskFacts:
     Attributes:
         prompt: The task's own words.
         calls: Its ground-truth calls, in order.
-        vectors: Names of the places for injected text that its results show, in order of appearance.
+        vectors: The places for injected text that its results show, in order of appearance.
         hard: Whether it acts on a value that stands in a tool's result only.
     """
 

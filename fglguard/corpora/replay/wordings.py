@@ -95,11 +95,12 @@ _DEEDS = {
 }
 _UNDERSPECIFIED = re.compile(r"\s*If details of transactions are underspecified[^.]*\.")
 _ORDER = re.compile(
-    rf"(^|\. |\.(?=[A-Z])|, |\band )((?:and )?(?:then,? )?)(?:please |just )?({'|'.join(_DEEDS)})\b",
+    r"(^|\. |\.(?=[A-Z])|, |\band )((?:and )?(?:then,? )?)(?:please |just )?"
+    rf"({'|'.join(_DEEDS)})\b",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
-    r"'[^']{3,80}'|[\w.+-]+@[\w-]+\.\w+|www\.[\w./-]+|\b[A-Z]{2}\d{10,}|\$\d[\d,]*"
+    r"(?<!\w)'[^']{3,80}'(?!\w)|[\w.+-]+@[\w-]+\.\w+|www\.[\w./-]+\w|\b[A-Z]{2}\d{10,}|\$\d[\d,]*"
     r"|\bRiverside View Hotel\b|\bParis\b|\bnew_password\b|\b\d{4}-\d\d-\d\d \d\d:\d\d\b"
     r"|\bFred\b|\bAlice\b"
 )
