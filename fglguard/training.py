@@ -1,7 +1,7 @@
 """Local work at a site: FedProx training of a detector, and scoring with it."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,7 @@ from fglguard.corroboration import corroborate
 from fglguard.detector import Detector
 from fglguard.errors import SettingsError, SiloError, UpdateError
 from fglguard.graph import GraphBatch, PackedGraphs, collate
+from fglguard.optimizers import adam, sgd
 
 Indices = NDArray[np.int64] | None
 
@@ -104,12 +105,8 @@ def train_locally(
     - sgd: theta <- theta - lr (g + decay theta + mu (theta - theta_global));
     - adam: theta' = AdamW(theta, g), then theta <- (theta' + lr mu theta_global) / (1 + lr mu).
 
-    Adam divides a gradient by its own running size, so a proximal gradient inside g would lose its
-    scale: mu = 1 could stop training and mu = 0.01 do nothing. The proximal term is therefore
-    kept out of g and applied exactly, as the proximal operator of its own:
-    argmin over z of ||z - theta'||^2 / (2 lr) + (mu / 2) ||z - theta_global||^2 has the stationary
-    point (z - theta') / lr + mu (z - theta_global) = 0, which is the second formula. It is stable
-    for every mu and, to first order in lr, equal to sgd's term.
+    The proximal term stays out of Adam's normaliser, which would eat it: see
+    `fglguard.optimizers.adam` for the derivation.
 
     Frozen parameters (`requires_grad` false) stay as they are. On one machine with one number of
     threads, the same arguments give the same bits; global random state is left alone.
@@ -131,7 +128,14 @@ def train_locally(
     if not parameters:
         raise SettingsError("detector: every parameter is frozen; there is nothing to train")
     start = [parameter.detach().clone() for parameter in parameters]
-    step = _stepper(parameters, start, settings)
+    build = sgd if settings.optimizer == "sgd" else adam
+    step = build(
+        parameters,
+        start,
+        settings.learning_rate,
+        settings.weight_decay,
+        settings.proximal_mu,
+    )
     root = np.random.SeedSequence(list(seed))
     shuffle, noise = np.random.default_rng(root), int(root.generate_state(1)[0])
 
@@ -203,38 +207,6 @@ def node_scores(detector: Detector, batch: GraphBatch) -> Tensor:
 def _node_loss(detector: Detector, batch: GraphBatch) -> Tensor:
     """Unweighted BCE over nodes, the episode's label broadcast to all of its agents."""
     return functional.binary_cross_entropy_with_logits(detector(batch), batch.label[batch.graph])
-
-
-def _stepper(
-    parameters: list[Tensor], start: list[Tensor], settings: TrainingSettings
-) -> Callable[[tuple[Tensor, ...]], None]:
-    """What applies one gradient to the parameters, proximal term included."""
-    lr, mu, decay = settings.learning_rate, settings.proximal_mu, settings.weight_decay
-    if settings.optimizer == "sgd":
-
-        def descend(gradients: tuple[Tensor, ...]) -> None:
-            with torch.no_grad():
-                pull = torch._foreach_sub(parameters, start) if mu else None
-                if decay:
-                    torch._foreach_mul_(parameters, 1 - lr * decay)
-                torch._foreach_add_(parameters, gradients, alpha=-lr)
-                if pull is not None:
-                    torch._foreach_add_(parameters, pull, alpha=-lr * mu)
-
-        return descend
-
-    adam = torch.optim.AdamW(parameters, lr=lr, weight_decay=decay, fused=True)
-
-    def adapt(gradients: tuple[Tensor, ...]) -> None:
-        for parameter, gradient in zip(parameters, gradients, strict=True):
-            parameter.grad = gradient
-        adam.step()
-        adam.zero_grad()
-        if mu:
-            with torch.no_grad():
-                torch._foreach_lerp_(parameters, start, lr * mu / (1 + lr * mu))
-
-    return adapt
 
 
 def _batches(packed: PackedGraphs, order: NDArray[np.int64], size: int) -> Iterator[GraphBatch]:

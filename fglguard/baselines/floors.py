@@ -68,11 +68,10 @@ def floors(
 
 def why_unfit(train: Sequence[Episode]) -> str | None:
     """Why no floor can be fitted on these episodes; None if one can."""
-    labels = {episode.unsafe for episode in train} - {None}
+    labels = {episode.unsafe for episode in train if episode.unsafe is not None}
     if len(labels) == 2:
         return None
-    only = {True: "only unsafe", False: "only safe"}
-    found = only[labels.pop()] if labels else "no labelled"
+    found = "no labelled" if not labels else "only unsafe" if labels.pop() else "only safe"
     return f"expected safe and unsafe training episodes, got {found} ones"
 
 

@@ -1,0 +1,156 @@
+"""The `fglguard` command."""
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import typer
+from rich.console import Console
+
+from fglguard.corpora import corpus
+from fglguard.encoder import ENCODERS, load_encoder
+from fglguard.episode import Problem, read_episodes
+from fglguard.errors import CorpusError, EncoderError, EpisodeError, FglguardError
+from fglguard.files import write_atomically
+from fglguard.graph import GraphSettings
+from fglguard.silo import Silo
+from fglguard.silo_report import print_silo
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+corpus_app = typer.Typer(no_args_is_help=True, help="Make silos and look into them.")
+app.add_typer(corpus_app, name="corpus")
+
+SiloOption = Annotated[Path, typer.Option("-o", "--output", help="The silo to make.")]
+EncoderOption = Annotated[
+    str, typer.Option(help=f"Embed the texts as well: {', '.join(ENCODERS)}, or none.")
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of the splits.")]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace a silo there is.")]
+
+PROBLEMS_SHOWN = 5
+
+console = Console(stderr=True)
+
+
+def _reported(command: Callable[..., None]) -> Callable[..., None]:
+    """Say an error of ours in one line, and exit with 2."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except FglguardError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+
+    return run
+
+
+@corpus_app.command("import")
+@_reported
+def import_corpus(
+    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="The source's format.")],
+    path: Annotated[Path, typer.Argument(help="A file or a folder in that format.")],
+    output: SiloOption,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first problem.")] = False,
+    domain: Annotated[str | None, typer.Option(help="The episodes' domain.")] = None,
+    seed: SeedOption = 0,
+    encoder: EncoderOption = "none",
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Import labelled episodes into a silo; records that can't be read are skipped and counted."""
+    problems: list[Problem] = []
+    source = corpus(format_name)
+    episodes = source.read(path, domain=domain, problems=problems, strict=strict)
+    silo = Silo.create(output, episodes, seed=seed, overwrite=overwrite)
+    _report_problems(problems)
+    _embed(silo, encoder)
+    print_silo(silo)
+
+
+@corpus_app.command("replay")
+@_reported
+def replay_corpus(
+    benchmark: Annotated[str, typer.Argument(help="Only agentdojo.")],
+    output: SiloOption,
+    seed: SeedOption = 0,
+    encoder: EncoderOption = "none",
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Play a benchmark's own solutions and attacks offline, without a language model."""
+    if benchmark != "agentdojo":
+        raise CorpusError(f"replay: expected agentdojo, got {benchmark!r}")
+    from fglguard.corpora.replay import generate
+
+    silo = Silo.create(output, generate(seed, progress=True), seed=seed, overwrite=overwrite)
+    _embed(silo, encoder)
+    print_silo(silo)
+
+
+@corpus_app.command("show")
+@_reported
+def show_corpus(path: Annotated[Path, typer.Argument(metavar="SILO")]) -> None:
+    """Show a silo's counts, labels, agents, rounds, lengths and splits."""
+    print_silo(Silo.open(path))
+
+
+@corpus_app.command("embed")
+@_reported
+def embed_corpus(
+    path: Annotated[Path, typer.Argument(metavar="SILO")],
+    encoder: Annotated[str, typer.Option(help=f"One of {', '.join(ENCODERS)}.")] = "minilm",
+) -> None:
+    """Embed a silo's texts and pack its graphs, so that it can train and score."""
+    if encoder == "none":
+        raise EncoderError(f"--encoder: expected one of {', '.join(ENCODERS)}, got 'none'")
+    _embed(Silo.open(path), encoder)
+
+
+@app.command()
+@_reported
+def score(
+    bundle: Annotated[Path, typer.Argument(help="A guard's folder.")],
+    episodes: Annotated[Path, typer.Argument(help="Episodes as JSON Lines, schema 1.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write verdicts here, not to stdout.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first problem.")] = False,
+) -> None:
+    """Score episodes with a guard: one verdict a line, as JSON."""
+    from fglguard.guard import Guard
+
+    guard = Guard.load(bundle)
+    problems: list[Problem] = []
+    found = list(read_episodes(episodes, strict=strict, problems=problems))
+    _report_problems(problems)
+    if not found:
+        raise EpisodeError(f"{episodes}: expected at least one episode, got none")
+    _write_verdicts(guard.score(found), output)
+
+
+def _write_verdicts(verdicts: list[Any], output: Path | None) -> None:
+    target: AbstractContextManager[BinaryIO] = (
+        nullcontext(sys.stdout.buffer) if output is None else write_atomically(output, mode=0o600)
+    )
+    with target as file:
+        for verdict in verdicts:
+            file.write(json.dumps(verdict.to_record(), allow_nan=False).encode() + b"\n")
+
+
+def _embed(silo: Silo, encoder: str) -> None:
+    if encoder != "none":
+        silo.prepare(load_encoder(encoder), GraphSettings(), progress=True)
+
+
+def _report_problems(problems: list[Problem]) -> None:
+    if not problems:
+        return
+    console.print(f"[yellow]{len(problems)} records skipped:[/yellow]")
+    for problem in problems[:PROBLEMS_SHOWN]:
+        console.print(f"  {problem}", markup=False)
+    if len(problems) > PROBLEMS_SHOWN:
+        console.print(f"  and {len(problems) - PROBLEMS_SHOWN} more")

@@ -1,0 +1,88 @@
+"""The command, run in this process, on real files."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from fglguard.cli import app
+from fglguard.episode import encode_line, write_episodes
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def episodes_file(tmp_path, make_episode):
+    path = tmp_path / "episodes.jsonl"
+    write_episodes(path, [make_episode(n, "a", n % 4 < 2) for n in range(20)])
+    return path
+
+
+def test_import_then_show(tmp_path, episodes_file):
+    silo = tmp_path / "silo"
+    options = ["--encoder", "hashed-words"]
+    done = runner.invoke(
+        app, ["corpus", "import", "jsonl", str(episodes_file), "-o", str(silo), *options]
+    )
+    assert done.exit_code == 0, done.output
+    shown = runner.invoke(app, ["corpus", "show", str(silo)])
+    assert shown.exit_code == 0
+    assert "20 episodes" in shown.output
+    assert "hashed-words-" in shown.output
+
+
+def test_bad_lines_are_skipped_and_counted_or_fatal(tmp_path, episodes_file, make_episode):
+    with episodes_file.open("ab") as file:
+        file.write(b"{broken\n")
+        file.write(encode_line(make_episode(0, "a", True)))
+    arguments = ["corpus", "import", "jsonl", str(episodes_file), "-o"]
+    done = runner.invoke(app, [*arguments, str(tmp_path / "loose")])
+    assert done.exit_code == 0
+    assert "2 records skipped" in done.stderr
+    strict = runner.invoke(app, [*arguments, str(tmp_path / "strict"), "--strict"])
+    assert strict.exit_code == 2
+    assert "episodes.jsonl:21" in strict.stderr
+    assert not (tmp_path / "strict").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["corpus", "import", "nothing", ".", "-o", "x"], "agentdojo"),
+        (["corpus", "show", "/nowhere"], "/nowhere"),
+        (["corpus", "replay", "other", "-o", "x"], "agentdojo"),
+        (["score", "/nowhere", "/nowhere.jsonl"], "/nowhere"),
+    ],
+)
+def test_errors_are_one_line_and_exit_with_two(arguments, told):
+    done = runner.invoke(app, arguments)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ")
+    assert told in done.stderr
+    assert "Traceback" not in done.output
+
+
+def test_score_gives_a_verdict_a_line(tmp_path, episodes_file):
+    from fglguard.bundle import save_bundle
+    from fglguard.calibration import calibrate
+    from fglguard.detector import build_detector
+    from fglguard.encoder import load_encoder
+    from fglguard.graph import GraphSettings
+
+    encoder = load_encoder("hashed-words")
+    save_bundle(
+        tmp_path / "guard",
+        build_detector("paper", encoder.dimension, seed=0),
+        encoder=encoder,
+        graph=GraphSettings(),
+        calibration=calibrate([0.1, 0.9], [0, 1]),
+    )
+    output = tmp_path / "verdicts.jsonl"
+    done = runner.invoke(
+        app, ["score", str(tmp_path / "guard"), str(episodes_file), "-o", str(output)]
+    )
+    assert done.exit_code == 0, done.output
+    verdicts = [json.loads(line) for line in output.read_text().splitlines()]
+    assert len(verdicts) == 20
+    assert {v["status"] for v in verdicts} == {"success"}
+    assert output.stat().st_mode & 0o777 == 0o600

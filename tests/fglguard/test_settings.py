@@ -1,0 +1,55 @@
+import math
+
+import pytest
+
+from fglguard.errors import SettingsError
+from fglguard.settings import RunSettings, flatten, values_of
+from scripts.generate_flower_config import composed
+
+
+def test_flat_and_back():
+    assert values_of(RunSettings.from_flat(composed())) == composed()
+
+
+def test_flatten_joins_keys_with_dots():
+    assert flatten({"a": {"b": 1, "c": {"d": 2}}, "e": 3}) == {"a.b": 1, "a.c.d": 2, "e": 3}
+
+
+@pytest.mark.parametrize("key", sorted(composed()))
+def test_every_key_refuses_a_value_of_another_type_by_name(key):
+    with pytest.raises(SettingsError, match=f"^{key}: expected"):
+        RunSettings.from_flat(composed() | {key: [1, 2]})
+
+
+@pytest.mark.parametrize("key", sorted(composed()))
+def test_every_key_is_needed(key):
+    values = composed()
+    del values[key]
+    with pytest.raises(SettingsError, match=f"^{key}: this setting is missing"):
+        RunSettings.from_flat(values)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("federation.rounds", 0),
+        ("federation.rounds", True),
+        ("federation.rounds", 2.0),
+        ("federation.timeout", 0.0),
+        ("strategy.mu", -0.1),
+        ("strategy.mu", math.nan),
+        ("strategy.learning_rate", math.inf),
+        ("calibration.budget", 1.5),
+        ("strategy.name", "FedProx"),
+        ("federation.minimum_clients", 9),
+        ("seed", -1),
+    ],
+)
+def test_values_out_of_range_are_refused_by_name(key, value):
+    with pytest.raises(SettingsError, match=f"^{key}: expected"):
+        RunSettings.from_flat(composed() | {key: value})
+
+
+def test_a_misspelt_key_gets_a_suggestion():
+    with pytest.raises(SettingsError, match=r"strategy\.learning_rat: unknown.*learning_rate"):
+        RunSettings.from_flat(composed() | {"strategy.learning_rat": 1.0})
