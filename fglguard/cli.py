@@ -151,6 +151,6 @@ def _report_problems(problems: list[Problem]) -> None:
         return
     console.print(f"[yellow]{len(problems)} records skipped:[/yellow]")
     for problem in problems[:PROBLEMS_SHOWN]:
-        console.print(f"  {problem}", markup=False)
+        console.print(f"  {problem}", markup=False, soft_wrap=True)
     if len(problems) > PROBLEMS_SHOWN:
         console.print(f"  and {len(problems) - PROBLEMS_SHOWN} more")

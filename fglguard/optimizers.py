@@ -16,7 +16,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 def sgd(parameters: list[Tensor], anchor: list[Tensor], lr: float, decay: float, mu: float) -> Step:
-    """theta <- theta - lr (g + decay theta + mu (theta - anchor))."""
+    """Plain descent: theta <- theta - lr (g + decay theta + mu (theta - anchor))."""
 
     def step(gradients: tuple[Tensor, ...]) -> None:
         with torch.no_grad():

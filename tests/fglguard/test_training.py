@@ -58,7 +58,9 @@ def graphs(nodes: list[list[list[float]]], labels: list[bool | None]) -> PackedG
 
 def random_graphs(count: int, dimension: int, seed: int = 0) -> PackedGraphs:
     random = np.random.default_rng(seed)
-    nodes = [random.standard_normal((random.integers(1, 5), dimension)).tolist() for _ in range(count)]
+    nodes = [
+        random.standard_normal((random.integers(1, 5), dimension)).tolist() for _ in range(count)
+    ]
     return graphs(nodes, (random.random(count) < 0.5).tolist())
 
 
@@ -122,9 +124,7 @@ def test_two_sgd_steps_equal_logistic_regression_in_numpy() -> None:
         theta = theta - lr * (gradient + decay * theta + mu * (theta - start))
 
     detector = LinearDetector(*start)
-    settings = sgd(
-        learning_rate=lr, epochs=2, batch_size=99, proximal_mu=mu, weight_decay=decay
-    )
+    settings = sgd(learning_rate=lr, epochs=2, batch_size=99, proximal_mu=mu, weight_decay=decay)
     report = train_locally(detector, packed, None, settings, SEED)
     np.testing.assert_allclose(detector.w.detach(), theta, atol=1e-6)
     assert report.loss == pytest.approx(np.mean(losses), abs=1e-6)
@@ -145,12 +145,8 @@ def test_sgd_equals_autograd_of_the_whole_objective(mu: float) -> None:
     batch = collate(packed)
     for _ in range(4):
         optimizer.zero_grad()
-        distance = sum(
-            ((p - q) ** 2).sum() for p, q in zip(plain.parameters(), start, strict=True)
-        )
-        bce = nn.functional.binary_cross_entropy_with_logits(
-            plain(batch), batch.label[batch.graph]
-        )
+        distance = sum(((p - q) ** 2).sum() for p, q in zip(plain.parameters(), start, strict=True))
+        bce = nn.functional.binary_cross_entropy_with_logits(plain(batch), batch.label[batch.graph])
         (bce + mu / 2 * distance).backward()
         optimizer.step()
     np.testing.assert_allclose(flatten(ours), flatten(plain), atol=2e-6)
@@ -196,7 +192,7 @@ def test_same_seed_same_bits_and_global_random_state_left_alone(optimizer) -> No
     packed = random_graphs(20, 6)
     settings = TrainingSettings(batch_size=8, optimizer=optimizer, proximal_mu=0.01)
     vectors, reports = [], []
-    state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()
     for seed in ((1, 2), (1, 2), (1, 3)):
         detector = build_detector("paper", 6, 0)
         reports.append(train_locally(detector, packed, None, settings, seed))
@@ -205,7 +201,7 @@ def test_same_seed_same_bits_and_global_random_state_left_alone(optimizer) -> No
     assert reports[0] == reports[1]
     assert vectors[0].tobytes() != vectors[2].tobytes()
     assert torch.equal(torch.get_rng_state(), state)
-    assert (np.random.get_state()[1] == numpy_state).all()  # noqa: NPY002
+    assert (np.random.get_state()[1] == numpy_state).all()
 
 
 def test_each_epoch_sees_each_chosen_graph_once_in_a_new_order() -> None:
@@ -261,9 +257,7 @@ def test_unusable_graphs_are_refused() -> None:
         train_locally(LinearDetector(0.0), packed, None, TrainingSettings(), SEED)
     train_locally(LinearDetector(0.0), packed, np.array([0]), TrainingSettings(), SEED)
     with pytest.raises(SiloError, match="no graph to train on"):
-        train_locally(
-            LinearDetector(0.0), packed, np.zeros(0, np.int64), TrainingSettings(), SEED
-        )
+        train_locally(LinearDetector(0.0), packed, np.zeros(0, np.int64), TrainingSettings(), SEED)
     with pytest.raises(SiloError, match="expected node features of width 2, got 1"):
         train_locally(LinearDetector(0.0, 0.0), packed, None, TrainingSettings(), SEED)
     with pytest.raises(SiloError, match="expected node features of width 2, got 1"):

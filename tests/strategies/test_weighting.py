@@ -9,7 +9,7 @@ sites = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 10_000)), min_
 
 
 def test_two_domains_by_hand():
-    """Domain a: 10 and 30 nodes, b: 5. D = 2, so a's clients get 1/2 x 1/4 and 1/2 x 3/4, b's 1/2."""
+    """Domain a has 10 and 30 nodes, b has 5; D = 2: 1/2 x 10/40, 1/2 x 30/40 and 1/2 x 5/5."""
     weights = domain_balanced_weights(["a", "a", "b"], [10, 30, 5])
     assert weights == pytest.approx([0.125, 0.375, 0.5])
 

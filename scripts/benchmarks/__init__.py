@@ -1,0 +1,1 @@
+"""One benchmark a module: a function that returns figures under flat keys."""
