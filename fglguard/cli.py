@@ -1,6 +1,7 @@
 """The `fglguard` command."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -143,7 +144,8 @@ def _write_verdicts(verdicts: list[Any], output: Path | None) -> None:
 
 def _embed(silo: Silo, encoder: str) -> None:
     if encoder != "none":
-        silo.prepare(load_encoder(encoder), GraphSettings(), progress=True)
+        every_core = load_encoder(encoder, threads=os.cpu_count() or 1)
+        silo.prepare(every_core, GraphSettings(), progress=True)
 
 
 def _report_problems(problems: list[Problem]) -> None:

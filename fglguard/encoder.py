@@ -33,11 +33,12 @@ class Encoder(Protocol):
         """Encode texts: [n, d] float32, rows of unit length (zeros for a text without words)."""
 
 
-def load_encoder(name: str) -> Encoder:
+def load_encoder(name: str, *, threads: int = 1) -> Encoder:
     """Load an encoder by name, from what is installed; nothing is fetched.
 
     Args:
         name: `minilm` (all-MiniLM-L6-v2, 384 wide) or `hashed-words` (no model, 384 wide).
+        threads: Torch threads while encoding, for a process that has the machine to itself.
 
     Raises:
         EncoderError: The name is unknown, or the encoder's packages are not installed.
@@ -45,7 +46,7 @@ def load_encoder(name: str) -> Encoder:
     if name == "minilm":
         from fglguard.encoders.minilm import MiniLM
 
-        return MiniLM()
+        return MiniLM(threads=threads)
     if name == "hashed-words":
         from fglguard.encoders.hashed_words import HashedWords
 

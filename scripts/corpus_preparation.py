@@ -1,5 +1,6 @@
 """Make the silos a simulation asks for, once: import or replay, embed, pack."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def prepare_corpus(settings: RunSettings, root: Path | None) -> None:
     path = Path(settings.corpus.path)
     if not path.exists():
         _make(settings.corpus.name, path, root)
-    encoder = load_encoder(settings.corpus.encoder)
+    encoder = load_encoder(settings.corpus.encoder, threads=os.cpu_count() or 1)
     graph_settings = GraphSettings(rounds=settings.detector.rounds)
     for silo in open_silos(path):
         silo.prepare(encoder, graph_settings, progress=True)

@@ -1,17 +1,19 @@
 """A run's results as a table."""
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+WIDTH = 140
 FLOORS = {"counts": "counts", "tfidf": "TF-IDF", "hashed_words": "hashed words"}
 
 
 def print_results(results: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the guard's figures by domain, the text floors beside them, and the threshold."""
-    console = console or Console(width=132)
+    console = console or Console(width=WIDTH)
     console.print(results_table(results))
     calibration = results["calibration"]
     threshold = calibration["threshold"]
@@ -29,6 +31,13 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
         f"{results['parameters']:,} parameters from {len(results['clients'])} clients; "
         f"training {seconds['train']:.0f} s of {seconds['total']:.0f} s"
     )
+
+
+def results_page(results: Mapping[str, Any]) -> str:
+    """The same as one self-contained HTML page."""
+    console = Console(record=True, file=io.StringIO(), width=WIDTH)
+    print_results(results, console)
+    return console.export_html(inline_styles=True)
 
 
 def results_table(results: Mapping[str, Any]) -> Table:

@@ -19,6 +19,7 @@ from fglguard.settings import RunSettings, values_of
 from server.evaluation import evaluate_domains
 from server.floors import floor_aurocs
 from server.gathering import Gathered, gather
+from server.results_table import results_page
 from server.roster import roster_of
 from server.run_folder import RunFolder
 from server.scores import ScoreTable, pool, read_scores
@@ -47,6 +48,7 @@ def run(grid: Grid, settings: RunSettings) -> Results:
         folder.set_status("failed", told)
         raise
     folder.write_results(results)
+    folder.write_report(results_page(results))
     folder.set_status("completed")
     return results
 

@@ -26,7 +26,7 @@ class RunFolder:
 
     `config.json` holds the resolved settings, `metrics.jsonl` a line a round and client,
     `checkpoints/` the global model after each round, `guard/` the bundle, `results.json` the
-    figures, `status.json` how the run stands: running, completed or failed, and why.
+    figures, `report.html` the same for a person, `status.json` how the run stands: running, completed or failed, and why.
 
     Args:
         path: The folder; must be new, or hold no run yet.
@@ -92,6 +92,11 @@ class RunFolder:
     def write_results(self, results: Mapping[str, Any]) -> None:
         """Keep the run's figures."""
         self._write_json("results.json", results)
+
+    def write_report(self, page: str) -> None:
+        """Keep the run's report, a page for a person."""
+        with write_atomically(self.path / "report.html") as file:
+            file.write(page.encode())
 
     def _log(self, kind: str, server_round: int, **values: Any) -> None:
         record = {"kind": kind, "round": server_round}

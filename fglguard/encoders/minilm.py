@@ -115,7 +115,8 @@ class MiniLM:
             tokenizer.no_padding()
             self._cls = tokenizer.token_to_id("[CLS]")
             self._sep = tokenizer.token_to_id("[SEP]")
-            self._loaded = tokenizer, transformer[0].auto_model.eval()
+            module: Any = transformer[0]
+            self._loaded = tokenizer, module.auto_model.eval()
         return self._loaded
 
     def _fingerprint(self) -> str:

@@ -47,7 +47,7 @@ def random_graphs(count: int, seed: int, dimension: int = D, largest: int = 7) -
 
 
 class ReferenceLayer(MessagePassing):
-    """The paper's layer as written, edge by edge: psi(e) is an [E, D] array and U is applied to it."""
+    """The paper's layer as written, edge by edge: psi(e) is [E, D] and U is applied to it."""
 
     def __init__(self, layer: EdgeAttention) -> None:
         super().__init__(aggr="add", node_dim=0)
@@ -101,7 +101,7 @@ def test_forward_and_gradients_equal_plain_message_passing(edge_feature: EdgeFea
 
 
 def test_one_layer_equals_gatconv() -> None:
-    """GATConv's logit LeakyReLU(a_s W h_i + a_t W h_j + a_e U e) is the same formula, spelled apart."""
+    """GATConv's logit LeakyReLU(a_s W h_i + a_t W h_j + a_e U e) is the same formula."""
     layer = EdgeAttention(D, 4, 8, D, torch.Generator().manual_seed(5))
     batch = collate(random_graphs(5, seed=2))
     theirs = GATConv(D, 8, heads=4, edge_dim=D, add_self_loops=False, negative_slope=0.2)
@@ -174,7 +174,7 @@ def test_softmax_survives_huge_logits() -> None:
 
 
 def test_the_receivers_edge_term_is_one_for_all_in_edges() -> None:
-    """Where no logit changes sign, a receiver's term cancels in the softmax; a sender's does not."""
+    """Where no logit changes sign, a receiver's term cancels in the softmax, a sender's not."""
     batch = collate(random_graphs(4, seed=9))
     heard = {}
     for edge_feature in ("none", "receiver", "sender"):

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -46,7 +48,7 @@ def test_layout_covers_the_vector_without_gaps() -> None:
     vector = flatten(model)
     segments = layout(model)
     assert segments[0].start == 0
-    for before, after in zip(segments, segments[1:], strict=False):
+    for before, after in pairwise(segments):
         assert before.start + before.size == after.start
     assert segments[-1].span.stop == len(vector)
     for segment in segments:

@@ -1,6 +1,7 @@
 """Local FedProx steps against hand derivations, NumPy and plain autograd."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ class LinearDetector(Detector):
     """logit = w . x: its FedProx steps can be done by hand."""
 
     preset = "linear"
-    options: dict = {}
+    options: ClassVar[dict] = {}
 
     def __init__(self, *weights: float) -> None:
         super().__init__()
@@ -211,7 +212,8 @@ def test_each_epoch_sees_each_chosen_graph_once_in_a_new_order() -> None:
     settings = sgd(learning_rate=1e-9, batch_size=3, epochs=2)
     report = train_locally(detector, packed, chosen, settings, SEED)
     assert [len(batch) for batch in detector.seen] == [3, 3, 1, 3, 3, 1]
-    first, second = sum(detector.seen[:3], []), sum(detector.seen[3:], [])
+    first = [graph for batch in detector.seen[:3] for graph in batch]
+    second = [graph for batch in detector.seen[3:] for graph in batch]
     assert sorted(first) == sorted(second) == chosen.tolist()
     assert first != second
     assert (report.steps, report.graphs, report.nodes) == (6, 7, 7)
@@ -282,7 +284,7 @@ def test_settings_are_checked(settings, message) -> None:
 
 
 def test_scores_are_those_of_final_agents_in_the_order_asked_for() -> None:
-    """Graph 0: 3 -> 1 -> -1 (final), so raw sigmoid(-1), corroborated by its one speaker sigmoid(1).
+    """Graph 0: 3 -> 1 -> -1 (final): raw sigmoid(-1), corroborated by its speaker sigmoid(1).
 
     Graph 1: one node of 2, nobody to hear: both sigmoid(2). Unlabelled graphs are scored too.
     """

@@ -85,7 +85,7 @@ def test_intervals_equal_a_bootstrap_over_groups_done_one_by_one() -> None:
 
 
 def test_large_groups_widen_the_interval() -> None:
-    """Copies of an episode add no information: 20 groups of 10 copies are as sure as 20 episodes."""
+    """Copies add no information: 20 groups of 10 copies are as sure as 20 episodes."""
     random = np.random.default_rng(1)
     score, label = random.random(20), np.arange(20) % 2
     copies = [np.repeat(a, 10) for a in (score, label)]
