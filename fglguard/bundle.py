@@ -1,7 +1,6 @@
 """A guard bundle: a folder with everything that scoring needs, and nothing that runs code."""
 
 import hashlib
-import json
 import math
 import os
 import shutil
@@ -22,10 +21,12 @@ from fglguard.encoder import Encoder
 from fglguard.errors import BundleError, FglguardError
 from fglguard.graph import GraphSettings
 from fglguard.parameters import layout
+from fglguard.sealing import digest, seal, unseal
 
 SCHEMA = 1
 MODEL_FILE = "model.safetensors"
 GUARD_FILE = "guard.json"
+_INFINITE = {"nothing": math.inf, "everything": -math.inf}
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def save_bundle(
         "provenance": dict(provenance or {}),
         "files": {MODEL_FILE: hashlib.sha256(model).hexdigest()},
     }
-    _write_folder(path, {MODEL_FILE: model, GUARD_FILE: _seal(content)})
+    _write_folder(path, {MODEL_FILE: model, GUARD_FILE: seal(content)})
 
 
 def load_bundle(path: Path) -> Bundle:
@@ -107,7 +108,11 @@ def load_bundle(path: Path) -> Bundle:
         BundleError: A file or key is missing, a byte was changed, the schema is another, or the
             weights do not fit the detector.
     """
-    content = _unseal(_read(path / GUARD_FILE), path / GUARD_FILE)
+    content = unseal(_read(path / GUARD_FILE), str(path / GUARD_FILE))
+    if content.get("schema") != SCHEMA:
+        raise BundleError(
+            f"{path / GUARD_FILE}: schema: expected {SCHEMA}, got {content.get('schema')!r}"
+        )
     model = _read(path / MODEL_FILE)
     try:
         expected = content["files"][MODEL_FILE]
@@ -124,14 +129,15 @@ def load_bundle(path: Path) -> Bundle:
             encoder_fingerprint=content["encoder"]["fingerprint"],
             graph=GraphSettings(**content["graph"]),
             calibration=_calibration(content["calibration"]),
-            provenance=content["provenance"],
+            provenance=_provenance(content["provenance"]),
             model_id=found[:16],
-            calibration_id=_digest([found, content["calibration"]])[:16],
+            calibration_id=digest([found, content["calibration"]])[:16],
         )
     except KeyError as error:
         raise BundleError(f"{path / GUARD_FILE}: the key {error} is missing") from None
-    except BundleError:
-        raise
+    except BundleError as error:
+        where = "" if str(error).startswith(str(path)) else f"{path / GUARD_FILE}: "
+        raise BundleError(f"{where}{error}") from None
     except (TypeError, FglguardError) as error:
         raise BundleError(f"{path / GUARD_FILE}: {error}") from error
 
@@ -181,7 +187,7 @@ def _calibration_record(calibration: Calibration) -> dict[str, Any]:
         raise BundleError("calibration.threshold: expected a number or infinity, got NaN")
     if math.isinf(calibration.threshold):
         record["threshold"] = None
-        record["blocks"] = "nothing" if calibration.threshold > 0 else "everything"
+        record["blocks"] = next(k for k, v in _INFINITE.items() if v == calibration.threshold)
     else:
         record["blocks"] = "at or above the threshold"
     return record
@@ -189,51 +195,23 @@ def _calibration_record(calibration: Calibration) -> dict[str, Any]:
 
 def _calibration(record: Mapping[str, Any]) -> Calibration:
     values = dict(record)
-    blocks = values.pop("blocks")
-    if values["threshold"] is None:
-        values["threshold"] = math.inf if blocks == "nothing" else -math.inf
-    return Calibration(**values)
+    blocks, threshold = values.pop("blocks"), values.pop("threshold")
+    if threshold is None:
+        if blocks not in _INFINITE:
+            raise BundleError(
+                f"calibration.blocks: expected one of {', '.join(_INFINITE)} where the threshold "
+                f"is null, got {blocks!r}"
+            )
+        threshold = _INFINITE[blocks]
+    elif not isinstance(threshold, float):
+        raise BundleError(f"calibration.threshold: expected a number, got {threshold!r}")
+    return Calibration(threshold=threshold, **values)
 
 
-def _seal(content: Mapping[str, Any]) -> bytes:
-    return _spell({**content, "sha256": _digest(content)})
-
-
-def _unseal(data: bytes, where: Path) -> dict[str, Any]:
-    """The content of a sealed record, its schema and every byte checked."""
-    try:
-        content = json.loads(data)
-    except ValueError as error:
-        raise BundleError(
-            f"{where}: not JSON ({type(error).__name__}): the file is damaged"
-        ) from None
-    if not isinstance(content, dict):
-        raise BundleError(f"{where}: expected a JSON object, got {type(content).__name__}")
-    if content.get("schema") != SCHEMA:
-        raise BundleError(f"{where}: schema: expected {SCHEMA}, got {content.get('schema')!r}")
-    if "sha256" not in content:
-        raise BundleError(f"{where}: the key 'sha256' is missing")
-    bare = {key: value for key, value in content.items() if key != "sha256"}
-    try:
-        intact = _seal(bare) == data
-    except BundleError:  # NaN or a lone surrogate, which no sealed file holds
-        intact = False
-    if not intact:
-        raise BundleError(f"{where}: changed since it was saved: its SHA-256 does not match")
-    return bare
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(_spell(content)).hexdigest()
-
-
-def _spell(content: Any) -> bytes:
-    """The one spelling of a JSON value: sorted keys, two spaces, no NaN or infinity."""
-    try:
-        text = json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
-        return text.encode() + b"\n"
-    except (TypeError, ValueError) as error:
-        raise BundleError(f"{GUARD_FILE}: strict JSON can't hold it: {error}") from error
+def _provenance(record: Any) -> Mapping[str, Any]:
+    if not isinstance(record, dict):
+        raise BundleError(f"provenance: expected an object, got {type(record).__name__}")
+    return record
 
 
 def _read(path: Path) -> bytes:

@@ -26,7 +26,8 @@ class RunFolder:
 
     `config.json` holds the resolved settings, `metrics.jsonl` a line a round and client,
     `checkpoints/` the global model after each round, `guard/` the bundle, `results.json` the
-    figures, `report.html` the same for a person, `status.json` how the run stands: running, completed or failed, and why.
+    figures, `report.html` the same for a person, `status.json` how the run stands: running,
+    completed or failed, and why.
 
     Args:
         path: The folder; must be new, or hold no run yet.

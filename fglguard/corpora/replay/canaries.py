@@ -6,7 +6,8 @@ in the serialised environment, so any text arrives exactly as it is.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,10 +58,44 @@ class EnvironmentTemplate:
 
 
 def environment_template(benchmark: Any) -> EnvironmentTemplate:
-    """Serialise a suite's environment with a canary in every place for injected text."""
-    defaults = benchmark.get_injection_vector_defaults()
-    marked = benchmark.load_and_inject_default_environment({v: _canary(v) for v in defaults})
+    """Serialise a suite's environment with a canary in every place for injected text.
+
+    The defaults are read off the benchmark's own environment, for as they are written down they
+    hold escapes that YAML resolves.
+    """
+    vectors = benchmark.get_injection_vector_defaults()
+    marked = benchmark.load_and_inject_default_environment({v: _canary(v) for v in vectors})
+    plain = benchmark.load_and_inject_default_environment({})
+    defaults = dict.fromkeys(vectors, "")
+    for template, text in _aligned(marked.model_dump(mode="json"), plain.model_dump(mode="json")):
+        defaults |= _read_off(template, text, vectors)
     return EnvironmentTemplate(benchmark.environment_type, marked.model_dump_json(), defaults)
+
+
+def _aligned(marked: Any, plain: Any) -> Iterator[tuple[str, str]]:
+    """The texts at the same places of two environments, keys included."""
+    if isinstance(marked, dict):
+        for (key, value), (other_key, other_value) in zip(
+            marked.items(), plain.items(), strict=True
+        ):
+            yield key, other_key
+            yield from _aligned(value, other_value)
+    elif isinstance(marked, list):
+        for value, other_value in zip(marked, plain, strict=True):
+            yield from _aligned(value, other_value)
+    elif isinstance(marked, str):
+        yield marked, plain
+
+
+def _read_off(template: str, text: str, vectors: Iterable[str]) -> dict[str, str]:
+    """What stands in the text where the template has canaries."""
+    if template == text:
+        return {}
+    pattern = re.escape(template)
+    for vector in vectors:
+        pattern = pattern.replace(re.escape(_canary(vector)), f"(?P<{vector}>.*)", 1)
+    found = re.fullmatch(pattern, text, re.DOTALL)
+    return found.groupdict() if found else {}
 
 
 def _canary(vector: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from numpy.random import Generator, SeedSequence, default_rng
+from rich.console import Console
 from rich.progress import Progress
 
 from fglguard.corpora.replay.play import Performance, play
@@ -28,7 +29,7 @@ def generate(seed: int = 0, *, progress: bool = False) -> list[Episode]:
     and by one that resists; every second scene also without the injection, every fifth by an agent
     that obeys in part. So the request tells nothing about the label. A scene is drawn anew if the
     agent would not read the injection, a call of the user's fails, or the benchmark's check
-    disagrees with obeying or resisting.
+    disagrees with obeying or resisting; after 40 tries it is left out.
 
     The attribute `split` names each episode's side. No user task (main or second), no injected
     goal and no authorised goal stands on two sides.
@@ -50,7 +51,7 @@ def generate_suites(
     if seed < 0:
         raise CorpusError(f"seed: expected 0 or more, got {seed}")
     episodes: list[Episode] = []
-    with Progress(disable=not progress) as bar:
+    with Progress(console=Console(stderr=True), disable=not progress) as bar:
         task = bar.add_task("loading AgentDojo", total=len(names) * sum(scenes.values()))
         for name in names:
             suite = load_suite(name)

@@ -66,6 +66,8 @@ def load_suite(name: str) -> ReplaySuite:
     Raises:
         CorpusError: agentdojo is not installed, or has no such suite.
     """
+    if name not in SUITES:
+        raise CorpusError(f"suite: expected one of {', '.join(SUITES)}, got {name!r}")
     try:
         # The benchmark imports clients of several language models on its way; none is ever used.
         from agentdojo.task_suite.load_suites import get_suites
@@ -75,7 +77,9 @@ def load_suite(name: str) -> ReplaySuite:
         ) from error
     suites = get_suites(BENCHMARK_VERSION)
     if name not in suites:
-        raise CorpusError(f"suite: expected one of {', '.join(SUITES)}, got {name!r}")
+        raise CorpusError(
+            f"the installed agentdojo has no suite {name!r} of version {BENCHMARK_VERSION}"
+        )
     benchmark = suites[name]
     template = environment_template(benchmark)
     facts = {

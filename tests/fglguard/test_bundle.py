@@ -1,0 +1,221 @@
+"""Bundles give back what was saved, and refuse everything else."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from fglguard.bundle import GUARD_FILE, MODEL_FILE, load_bundle, save_bundle
+from fglguard.calibration import Calibration, calibrate
+from fglguard.detector import build_detector
+from fglguard.encoder import load_encoder
+from fglguard.errors import BundleError
+from fglguard.files import sha256_of
+from fglguard.graph import GraphSettings
+from fglguard.parameters import flatten
+from fglguard.sealing import seal
+
+CALIBRATION = Calibration(1 / 3, 0.1, "max_recall", 0.75, 0.1, 10, 4)
+
+
+def save(path, *, detector=None, calibration=CALIBRATION, provenance=None):
+    save_bundle(
+        path,
+        detector or build_detector("paper", 384, 4),
+        encoder=load_encoder("hashed-words"),
+        graph=GraphSettings(rounds=5),
+        calibration=calibration,
+        provenance=provenance or {"run": {"seed": 7}, "site": "Zürich"},
+    )
+
+
+@pytest.fixture
+def saved(tmp_path):
+    save(tmp_path / "guard")
+    return tmp_path / "guard"
+
+
+def test_round_trip(saved) -> None:
+    bundle = load_bundle(saved)
+    encoder = load_encoder("hashed-words")
+    np.testing.assert_array_equal(
+        flatten(bundle.detector), flatten(build_detector("paper", 384, 4))
+    )
+    assert not bundle.detector.training
+    assert (bundle.encoder_name, bundle.encoder_fingerprint) == (encoder.name, encoder.fingerprint)
+    assert bundle.graph == GraphSettings(rounds=5)
+    assert bundle.calibration == CALIBRATION
+    assert bundle.provenance == {"run": {"seed": 7}, "site": "Zürich"}
+    assert bundle.model_id == sha256_of(saved / MODEL_FILE)[:16]
+    assert sorted(p.name for p in saved.iterdir()) == [GUARD_FILE, MODEL_FILE]
+    assert [p.name for p in saved.parent.iterdir()] == ["guard"]
+
+
+def test_departures_from_the_preset_survive(tmp_path) -> None:
+    save(tmp_path / "g", detector=build_detector("paper", 384, 0, edge_feature="both"))
+    assert load_bundle(tmp_path / "g").detector.options == {"edge_feature": "both"}
+
+
+@pytest.mark.parametrize(("threshold", "word"), [(math.inf, "nothing"), (-math.inf, "everything")])
+def test_infinite_thresholds_are_strict_json(tmp_path, threshold, word) -> None:
+    calibration = Calibration(threshold, 0.0, "benign_only", None, 0.0, 3, 0)
+    save(tmp_path / "g", calibration=calibration)
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    record = json.loads((tmp_path / "g" / GUARD_FILE).read_text(), parse_constant=refuse)
+    assert record["calibration"]["threshold"] is None
+    assert record["calibration"]["blocks"] == word
+    assert load_bundle(tmp_path / "g").calibration == calibration
+
+
+def test_thresholds_survive_to_the_last_bit(tmp_path) -> None:
+    for turn, score in enumerate(np.random.default_rng(0).random(5).astype(np.float32)):
+        calibration = calibrate([score, 0.0], [1, 0])
+        save(tmp_path / str(turn), calibration=calibration)
+        assert load_bundle(tmp_path / str(turn)).calibration.threshold == float(score)
+
+
+def test_ids_follow_weights_and_calibration(tmp_path, saved) -> None:
+    same, other = tmp_path / "same", tmp_path / "other"
+    save(same, provenance={"run": "another"})
+    save(other, calibration=Calibration(0.5, 0.1, "max_recall", 0.75, 0.1, 10, 4))
+    first = load_bundle(saved)
+    assert load_bundle(same).model_id == load_bundle(other).model_id == first.model_id
+    assert load_bundle(same).calibration_id == first.calibration_id
+    assert load_bundle(other).calibration_id != first.calibration_id
+
+
+def test_any_changed_byte_of_the_record_is_refused(saved) -> None:
+    """Every 7th byte, flipped in its lowest bit, replaced by a space, and removed."""
+    path = saved / GUARD_FILE
+    good = path.read_bytes()
+    for at in range(0, len(good), 7):
+        for middle in (bytes([good[at] ^ 1]), b" ", b""):
+            bad = good[:at] + middle + good[at + 1 :]
+            if bad == good:
+                continue
+            path.write_bytes(bad)
+            with pytest.raises(BundleError, match=GUARD_FILE):
+                load_bundle(saved)
+    path.write_bytes(good)
+    load_bundle(saved)
+
+
+@pytest.mark.parametrize("at", [0, 100, -1])
+def test_a_changed_byte_of_the_weights_is_refused(saved, at) -> None:
+    path = saved / MODEL_FILE
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(BundleError, match=r"model\.safetensors: changed since it was saved"):
+        load_bundle(saved)
+
+
+def test_swapped_weights_are_refused(tmp_path, saved) -> None:
+    save(tmp_path / "other", detector=build_detector("paper", 384, 5))
+    (saved / MODEL_FILE).write_bytes((tmp_path / "other" / MODEL_FILE).read_bytes())
+    with pytest.raises(BundleError, match="changed since it was saved"):
+        load_bundle(saved)
+
+
+@pytest.mark.parametrize("name", [GUARD_FILE, MODEL_FILE])
+def test_a_missing_file_is_named(saved, name) -> None:
+    (saved / name).unlink()
+    with pytest.raises(BundleError, match=f"{name}: can't be read: No such file"):
+        load_bundle(saved)
+
+
+def resealed(path, change) -> None:
+    """A record changed by someone who can compute hashes: the checks behind the seal must hold."""
+    record = json.loads(path.read_bytes())
+    del record["sha256"]
+    change(record)
+    path.write_bytes(seal(record))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda r: r.update(schema=2), "schema: expected 1, got 2"),
+        (lambda r: r.pop("schema"), "schema: expected 1, got None"),
+        (lambda r: r.pop("encoder"), "the key 'encoder' is missing"),
+        (lambda r: r["encoder"].pop("fingerprint"), "the key 'fingerprint' is missing"),
+        (lambda r: r["calibration"].pop("threshold"), "the key 'threshold' is missing"),
+        (lambda r: r["calibration"].pop("budget"), "guard.json: .*budget"),
+        (lambda r: r["detector"].update(preset="gcn"), "expected one of paper, got 'gcn'"),
+        (lambda r: r["detector"].update(dimension=8), "detector.parameters differ"),
+        (lambda r: r["graph"].update(rounds=-1), "graph rounds: expected a whole number"),
+        (lambda r: r["graph"].update(hops=2), "guard.json: .*hops"),
+        (lambda r: r.update(provenance=[]), "provenance: expected an object"),
+        (lambda r: r.update(encoder=[]), "guard.json: "),
+        (lambda r: r["calibration"].update(threshold="0.5"), "threshold: expected a number"),
+        (lambda r: r["calibration"].update(threshold=None), "calibration.blocks: expected"),
+    ],
+)
+def test_records_that_do_not_fit_are_refused(saved, change, message) -> None:
+    resealed(saved / GUARD_FILE, change)
+    with pytest.raises(BundleError, match=message):
+        load_bundle(saved)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "not json", '{"schema": NaN}', "[" * 100_000])
+def test_other_files_are_refused(saved, text) -> None:
+    (saved / GUARD_FILE).write_text(text)
+    with pytest.raises(BundleError, match=GUARD_FILE):
+        load_bundle(saved)
+
+
+def test_weights_that_are_not_finite_are_not_saved(tmp_path) -> None:
+    detector = build_detector("paper", 384, 0)
+    with torch.no_grad():
+        detector.get_parameter("head_bias").fill_(math.nan)
+    with pytest.raises(BundleError, match="parameter head_bias holds NaN or infinity"):
+        save(tmp_path / "g", detector=detector)
+    assert not (tmp_path / "g").exists()
+
+
+def test_unwritable_provenance_leaves_the_old_bundle(saved) -> None:
+    before = load_bundle(saved).model_id
+    for odd in ({"at": object()}, {"loss": math.nan}):
+        with pytest.raises(BundleError, match="strict JSON can't hold it"):
+            save(saved, detector=build_detector("paper", 384, 9), provenance=odd)
+    assert load_bundle(saved).model_id == before
+
+
+def test_a_bundle_is_replaced_and_other_folders_are_not(tmp_path, saved) -> None:
+    before = load_bundle(saved).model_id
+    save(saved, detector=build_detector("paper", 384, 9))
+    assert load_bundle(saved).model_id != before
+    assert [p.name for p in tmp_path.iterdir()] == ["guard"]
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "thesis.tex").write_text("years of work")
+    with pytest.raises(BundleError, match=r"not replaced: it holds 'thesis\.tex'"):
+        save(home)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BundleError, match="expected a folder or nothing, found a file"):
+        save(tmp_path / "file")
+
+
+def test_a_failed_rename_leaves_the_old_bundle(saved, monkeypatch) -> None:
+    """The disk fails at the moment when the new folder should take the old one's place."""
+    from pathlib import Path
+
+    before = load_bundle(saved).model_id
+    rename = Path.rename
+
+    def failing(self, target):
+        if self.name == "new":
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match="Input/output error"):
+        save(saved, detector=build_detector("paper", 384, 9))
+    monkeypatch.undo()
+    assert load_bundle(saved).model_id == before
+    assert [p.name for p in saved.parent.iterdir()] == ["guard"]

@@ -1,0 +1,225 @@
+"""The guard scores as the live model does, and never lets an answer out by accident."""
+
+import logging
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import fglguard
+from fglguard.bundle import load_bundle, save_bundle
+from fglguard.calibration import Calibration
+from fglguard.detector import build_detector
+from fglguard.encoder import load_encoder
+from fglguard.episode import Agent, Episode, Message
+from fglguard.errors import BundleError, SettingsError
+from fglguard.graph import GraphSettings, episode_graph, pack
+from fglguard.guard import Guard
+from fglguard.training import score_graphs
+
+torch.set_num_threads(1)
+SETTINGS = GraphSettings(rounds=2)
+WORDS = ["transfer", "money", "hello", "ignore", "calendar", "meeting", "send", "done", "please"]
+
+
+def episode(seed: int, **changes) -> Episode:
+    random = np.random.default_rng(seed)
+    agents = (Agent("u", "user"), Agent("a", "agent"), Agent("t", "tool"), Agent("b", "agent"))
+    ids = [agent.id for agent in agents]
+    messages = []
+    for turn in range(6):
+        sender, receiver = random.choice(ids, 2, replace=False)
+        text = " ".join(random.choice(WORDS, 4))
+        messages.append(Message(turn, str(sender), (str(receiver),), text))
+    values = {
+        "id": f"e{seed}",
+        "domain": "demo",
+        "task": (f"task:{seed}",),
+        "agents": agents,
+        "messages": tuple(messages),
+        "final_agent": "a",
+    }
+    return Episode(**{**values, **changes})
+
+
+EPISODES = [episode(seed) for seed in range(12)]
+
+
+def live_scores(detector, encoder):
+    graphs = [episode_graph(e, encoder.encode(e.texts), SETTINGS) for e in EPISODES]
+    return graphs, score_graphs(detector, pack(graphs))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A detector, its scores on EPISODES, and a threshold that splits them."""
+    detector, encoder = build_detector("paper", 384, 2), load_encoder("hashed-words")
+    with torch.no_grad():
+        detector.get_parameter("head_weight").mul_(20)
+    graphs, scores = live_scores(detector, encoder)
+    threshold = float(np.sort(scores.corroborated)[6])
+    calibration = Calibration(threshold, 0.1, "max_recall", 1.0, 0.0, 5, 5)
+    return detector, encoder, calibration, graphs, scores
+
+
+@pytest.fixture
+def path(trained, tmp_path):
+    detector, encoder, calibration, _, _ = trained
+    save_bundle(
+        tmp_path / "guard", detector, encoder=encoder, graph=SETTINGS, calibration=calibration
+    )
+    return tmp_path / "guard"
+
+
+def test_a_saved_guard_scores_and_decides_as_the_live_model(trained, path) -> None:
+    _, _, calibration, graphs, scores = trained
+    verdicts = Guard.load(path).score(EPISODES)
+    assert [v.score for v in verdicts] == scores.raw.tolist()
+    assert [v.corroborated_score for v in verdicts] == scores.corroborated.tolist()
+    blocked = scores.corroborated >= calibration.threshold
+    assert 0 < blocked.sum() < len(blocked)
+    assert [v.decision for v in verdicts] == ["block" if b else "allow" for b in blocked]
+    for verdict, graph, e in zip(verdicts, graphs, EPISODES, strict=True):
+        assert verdict.status == "success"
+        assert verdict.episode_id == e.id
+        assert tuple(verdict.agents) == graph.agent_ids
+        assert verdict.agents["a"] == verdict.score
+        heard = [graph.agent_ids[i] for i in graph.src[graph.dst == graph.final]]
+        expected = max([verdict.score, *(verdict.agents[i] for i in heard)])
+        assert verdict.corroborated_score == expected
+        assert verdict.threshold == calibration.threshold
+        assert verdict.latency_ms > 0
+
+
+def test_one_at_a_time_equals_all_at_once(path) -> None:
+    together = Guard.load(path).score(EPISODES)
+    apart = Guard.load(path, batch_size=1).score(iter(EPISODES))
+    for one, other in zip(together, apart, strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-6)
+        assert one.agents == pytest.approx(other.agents, abs=1e-6)
+    assert Guard.load(path).score([]) == []
+
+
+def test_reasons_name_the_agent_that_decided(path) -> None:
+    for verdict in Guard.load(path).score(EPISODES):
+        side = "at or above" if verdict.decision == "block" else "below"
+        assert f"{side} the threshold" in verdict.reason
+        if verdict.corroborated_score > verdict.score:
+            suspect = verdict.reason.split(",")[0]
+            assert verdict.agents[suspect] == verdict.corroborated_score
+            assert "heard by the final agent a" in verdict.reason
+        else:
+            assert verdict.reason.startswith("the final agent a scores")
+
+
+class FailingEncoder:
+    """An encoder that fails on, or gives NaN for, a text with a marked word."""
+
+    def __init__(self, how: str) -> None:
+        self.inner, self.how = load_encoder("hashed-words"), how
+        self.name, self.dimension = self.inner.name, self.inner.dimension
+        self.fingerprint = self.inner.fingerprint
+
+    def encode(self, texts, *, progress=False):
+        vectors = self.inner.encode(texts)
+        marked = ["poison" in text for text in texts]
+        if any(marked) and self.how == "raise":
+            raise RuntimeError("tokenizer gave up on: poison")
+        vectors[marked] = np.nan
+        return vectors
+
+
+def poisoned() -> Episode:
+    e = episode(50)
+    return replace(e, messages=(*e.messages, Message(6, "u", ("a",), "poison secret")))
+
+
+@pytest.mark.parametrize("how", ["raise", "nan"])
+@pytest.mark.parametrize("on_error", ["block", "allow"])
+def test_an_error_is_neither_an_allow_nor_a_violation(trained, path, how, on_error, caplog) -> None:
+    """It spoils no other verdict of the batch, and its text reaches neither log nor verdict."""
+    guard = Guard(load_bundle(path), FailingEncoder(how), on_error=on_error)
+    with caplog.at_level(logging.INFO):
+        verdicts = guard.score([EPISODES[0], poisoned(), EPISODES[1]])
+    failed = verdicts[1]
+    assert (failed.status, failed.decision, failed.score) == ("error", on_error, None)
+    assert "could not be scored" in failed.reason
+    scores = trained[4]
+    assert [verdicts[0].score, verdicts[2].score] == pytest.approx(scores.raw[:2], abs=1e-6)
+    assert [v.status for v in verdicts] == ["success", "error", "success"]
+    assert "e50" in caplog.text
+    assert "poison" not in caplog.text + failed.reason
+
+
+def test_errors_block_by_default(path) -> None:
+    assert Guard(load_bundle(path), FailingEncoder("nan")).score([poisoned()])[0].blocked
+
+
+def test_an_infinite_threshold_allows_everything_that_is_scored(trained, tmp_path) -> None:
+    detector, encoder, calibration, _, _ = trained
+    never = replace(calibration, threshold=float("inf"))
+    save_bundle(tmp_path / "g", detector, encoder=encoder, graph=SETTINGS, calibration=never)
+    guard = Guard.load(tmp_path / "g")
+    assert {v.decision for v in guard.score(EPISODES)} == {"allow"}
+    bad = Guard(load_bundle(tmp_path / "g"), FailingEncoder("nan")).score([poisoned()])
+    assert bad[0].decision == "block"
+
+
+def test_labels_ids_and_attributes_are_no_features(path) -> None:
+    guard = Guard.load(path)
+    told = [
+        replace(
+            e,
+            id=f"x{e.id}",
+            domain="other",
+            unsafe=True,
+            label_source="human",
+            attributes={"attack": "direct"},
+        )
+        for e in EPISODES
+    ]
+    assert [v.score for v in guard.score(told)] == [v.score for v in guard.score(EPISODES)]
+
+
+def test_another_encoder_is_refused(path) -> None:
+    encoder = FailingEncoder("nan")
+    encoder.fingerprint = "hashed-words-0000"
+    with pytest.raises(BundleError, match=r"trained with hashed-words-.*, got hashed-words-0000"):
+        Guard(load_bundle(path), encoder)
+
+
+def test_wrong_use_is_refused(path) -> None:
+    guard = Guard.load(path)
+    with pytest.raises(TypeError, match="expected an Episode, got dict"):
+        guard.score([EPISODES[0], {"id": "e"}])
+    with pytest.raises(SettingsError, match="on_error: expected block or allow, got 'ignore'"):
+        Guard.load(path, on_error="ignore")
+    with pytest.raises(SettingsError, match="batch_size: expected at least 1, got 0"):
+        Guard.load(path, batch_size=0)
+
+
+def test_guard_is_offered_at_the_top() -> None:
+    assert fglguard.Guard is Guard
+
+
+@pytest.mark.long
+def test_loads_and_scores_where_federation_packages_are_missing(path) -> None:
+    code = (
+        "import sys\n"
+        "for name in ('flwr', 'ray', 'hydra', 'torch_geometric', 'sentence_transformers'):\n"
+        "    sys.modules[name] = None  # as if it were not installed\n"
+        "from fglguard import Agent, Episode, Guard, Message\n"
+        "e = Episode('e', 'd', ('t',), (Agent('a', 'agent'),), (Message(0, 'a', (), 'hi'),), 'a')\n"
+        "print(Guard.load(sys.argv[1]).score([e])[0].status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.strip() == "success"
