@@ -24,10 +24,12 @@ from typing import Any
 from fglguard.errors import FederationError
 from fglguard.settings import RunSettings, Scalar, values_of
 
-APP = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent
+APP_PARTS = ("client", "server", "strategies", "privacy", "fglguard")
 BIN = Path(sys.executable).parent
 
 START_SECONDS = 60.0
+COMMAND_SECONDS = 120.0
 STOP_SECONDS = 15.0
 POLL_SECONDS = 0.5
 
@@ -131,7 +133,7 @@ def _submit(link: SuperLink, settings: RunSettings) -> int:
     answer = _flwr(
         link,
         "run",
-        str(APP),
+        str(_staged_app(link.log.with_name("app"))),
         "--run-config",
         str(overrides),
         "--federation-config",
@@ -143,6 +145,17 @@ def _submit(link: SuperLink, settings: RunSettings) -> int:
         reason = answer.get("error-message", answer)
         raise FederationError(f"flwr run was refused: {reason}\n{_tail(link.log)}")
     return int(answer["run-id"])
+
+
+def _staged_app(folder: Path) -> Path:
+    """A copy of what the app needs: Flower looks at every file below the app, a venv's too."""
+    for part in APP_PARTS:
+        shutil.copytree(
+            ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".*")
+        )
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copyfile(ROOT / name, folder / name)
+    return folder
 
 
 def _wait(link: SuperLink, run_id: int, settings: RunSettings) -> None:
@@ -177,16 +190,21 @@ def _state(link: SuperLink, run_id: int) -> str:
 
 
 def _flwr(link: SuperLink, *arguments: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [str(BIN / "flwr"), *arguments],
-        cwd=link.log.parent / "empty",
-        env=dict(link.environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=START_SECONDS,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [str(BIN / "flwr"), *arguments],
+            cwd=link.log.parent / "empty",
+            env=dict(link.environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise FederationError(
+            f"flwr {arguments[0]} did not answer within {COMMAND_SECONDS:g} s\n{_tail(link.log)}"
+        ) from None
     try:
         return dict(json.loads(done.stdout))
     except ValueError:
