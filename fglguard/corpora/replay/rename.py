@@ -59,7 +59,7 @@ def draw_renaming(rng: Generator) -> Renaming:
     today = f"2022-04-{rng.integers(2, 30):02d}"
     return Renaming(
         {
-            # One side's transfers all carry the first of these, the user's the second.
+            # Injected transfers all carry the first of these dates, the user's own the second.
             "2022-01-01": today,
             "2022-04-01": today,
             "US133000000121212121212": _pick(rng, ("US", "DE", "FR", "GB")) + _digits(rng, 21),

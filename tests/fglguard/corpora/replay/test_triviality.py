@@ -1,5 +1,7 @@
 """The label must not show in what needs no understanding: words of the agent, and counts."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
@@ -8,7 +10,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fglguard.corpora.replay import generate
 from fglguard.episode import Episode
 
 LIMIT = 0.68
@@ -40,8 +41,10 @@ def counts(episode: Episode) -> list[float]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_neither_words_nor_counts_give_the_label_away(seed: int) -> None:
-    episodes = generate(seed)
+def test_neither_words_nor_counts_give_the_label_away(
+    whole_corpus: Callable[[int], list[Episode]], seed: int
+) -> None:
+    episodes = whole_corpus(seed)
     train, test = (
         [e for e in episodes if e.attributes["split"] == side] for side in ("train", "test")
     )
