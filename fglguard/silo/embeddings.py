@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from fglguard.encoder import Encoder
 from fglguard.errors import EncoderError, SiloError
+from fglguard.progress import Advance
 from fglguard.silo.arrays import make_private_folder, map_array, save_array
 from fglguard.silo.index import TEXT_ID_BYTES
 from fglguard.silo.manifest import Embedding, EmbeddingPart, Manifest, describe
-from fglguard.silo.progress import Advance
 
 FOLDER = "embeddings"
 COMMIT_TEXTS = 2048

@@ -43,8 +43,7 @@ def import_episodes(
         # Again: another process may have finished its import while this one waited.
         _refuse_if_taken(path, overwrite)
         old = _old_manifest(path)
-        _sweep(path, keep=old.data if old else None)
-        folder = path / _next_data(old)
+        folder = path / _next_data(path)
         make_private_folder(folder)
         try:
             builder = write_episodes_indexed(folder, episodes)
@@ -107,12 +106,14 @@ def _old_manifest(path: Path) -> Manifest | None:
         return None
 
 
-def _next_data(old: Manifest | None) -> str:
-    number = int(old.data.removeprefix(_DATA)) + 1 if old else 1
+def _next_data(path: Path) -> str:
+    """A name no state has had: even remains that no manifest points to stay until the commit."""
+    numbers = [child.name.removeprefix(_DATA) for child in path.glob(f"{_DATA}*")]
+    number = max((int(digits) for digits in numbers if digits.isdecimal()), default=0) + 1
     return f"{_DATA}{number:06d}"
 
 
-def _sweep(path: Path, keep: str | None) -> None:
+def _sweep(path: Path, keep: str) -> None:
     """Remove what no manifest points to: replaced states, remains of interrupted writes."""
     for child in path.iterdir():
         if child.name.startswith(_DATA) and child.name != keep:

@@ -26,7 +26,6 @@ class IndexBuilder:
     """Collects the index while episodes stream by."""
 
     lines: list[int] = field(default_factory=lambda: [0])
-    messages: list[int] = field(default_factory=lambda: [0])
     label: list[bool | None] = field(default_factory=list)
     clean: list[int] = field(default_factory=list)
     domain: list[str] = field(default_factory=list)
@@ -49,7 +48,6 @@ class IndexBuilder:
             )
         self._ids.add(episode.id)
         self.lines.append(self.lines[-1] + line_bytes)
-        self.messages.append(self.messages[-1] + len(episode.messages))
         self.label.append(episode.unsafe)
         self.clean.append(_clean(episode))
         self.domain.append(episode.domain)
@@ -90,7 +88,6 @@ def write_index(
     ids = np.frombuffer(b"".join(builder.texts), dtype=np.uint8).reshape(-1, TEXT_ID_BYTES)
     arrays: dict[str, NDArray[Any]] = {
         "lines": np.array(builder.lines, dtype=np.int64),
-        "messages": np.array(builder.messages, dtype=np.int64),
         "label": np.array([-1 if y is None else int(y) for y in builder.label], dtype=np.int8),
         "clean": np.array(builder.clean, dtype=np.int8),
         "domain": np.array([codes[name] for name in builder.domain], dtype=np.int32),

@@ -1,6 +1,7 @@
 """The manifest: what a silo holds. Renaming a new one into place is the only commit there is."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -153,7 +154,7 @@ def _parse(record: dict[str, Any]) -> Manifest:
     return Manifest(
         name=_typed(record, "name", str),
         seed=_typed(record, "seed", int),
-        data=_typed(record, "data", str),
+        data=_folder(record),
         counts={key: int(record["counts"][key]) for key in ("episodes", "messages", "texts")},
         domains=tuple(_typed(record, "domains", list)),
         files={
@@ -172,6 +173,13 @@ def _parse(record: dict[str, Any]) -> Manifest:
             fingerprint: StoredGraphs(**stored) for fingerprint, stored in record["graphs"].items()
         },
     )
+
+
+def _folder(record: Mapping[str, Any]) -> str:
+    name = _typed(record, "data", str)
+    if not re.fullmatch(r"data-\d+", name):
+        raise ValueError(f"data: expected data- and digits, got {name!r}")
+    return name
 
 
 def _typed(record: Mapping[str, Any], key: str, kind: type[T]) -> T:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fglguard.episode import Episode
 from fglguard.graph import GraphSettings, PackedGraphs, concatenate, episode_graph, pack
+from fglguard.progress import Advance
 from fglguard.silo.arrays import make_private_folder, map_array, save_array
-from fglguard.silo.progress import Advance
 
 GRAPHS = "graphs"
 _BLOCK = 1024

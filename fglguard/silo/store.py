@@ -18,6 +18,7 @@ from fglguard.encoder import Encoder
 from fglguard.episode import Episode, episode_from_record
 from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings, PackedGraphs
+from fglguard.progress import progress_bar
 from fglguard.silo.arrays import map_array
 from fglguard.silo.embeddings import encode_missing, gather, known_rows
 from fglguard.silo.importing import import_episodes
@@ -34,7 +35,6 @@ from fglguard.silo.manifest import (
     write_manifest,
 )
 from fglguard.silo.packing import GRAPHS, map_graphs, pack_episodes, save_graphs
-from fglguard.silo.progress import progress_bar
 
 LOCK_SECONDS = 30.0
 """How long a writer waits for another one to finish."""

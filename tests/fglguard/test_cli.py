@@ -86,3 +86,21 @@ def test_score_gives_a_verdict_a_line(tmp_path, episodes_file):
     assert len(verdicts) == 20
     assert {v["status"] for v in verdicts} == {"success"}
     assert output.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_bad_encoder_costs_no_import(tmp_path, episodes_file):
+    silo = tmp_path / "silo"
+    options = ["-o", str(silo), "--encoder", "bert"]
+    done = runner.invoke(app, ["corpus", "import", "jsonl", str(episodes_file), *options])
+    assert done.exit_code == 2
+    assert "minilm, hashed-words" in done.stderr
+    assert not silo.exists()
+
+
+def test_a_silo_is_replaced_only_when_asked(tmp_path, episodes_file):
+    arguments = ["corpus", "import", "jsonl", str(episodes_file), "-o", str(tmp_path / "silo")]
+    assert runner.invoke(app, arguments).exit_code == 0
+    again = runner.invoke(app, arguments)
+    assert again.exit_code == 2
+    assert "--overwrite" in again.stderr
+    assert runner.invoke(app, [*arguments, "--overwrite"]).exit_code == 0

@@ -2,8 +2,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fglguard.episode import AGENT_KINDS, Agent, Episode, Message
+from fglguard.errors import SettingsError
 from fglguard.graph import GraphSettings, collate, concatenate, episode_graph, pack
 
 D = 3
@@ -104,3 +107,69 @@ def test_select_and_concatenate_are_inverse():
     joined = concatenate([packed.select([0, 1, 2]), packed.select([3, 4, 5])])
     for field in dataclasses.fields(packed):
         assert np.array_equal(getattr(joined, field.name), getattr(packed, field.name)), field.name
+
+
+@st.composite
+def episodes(draw):
+    """Any episode of up to five agents and twelve messages."""
+    names = [f"a{k}" for k in range(draw(st.integers(1, 5)))]
+    count = draw(st.integers(1, 12))
+    rounds = sorted(draw(st.lists(st.integers(0, 6), min_size=count, max_size=count)))
+    said = tuple(
+        Message(
+            number,
+            draw(st.sampled_from(names)),
+            tuple(draw(st.lists(st.sampled_from(names), max_size=3))),
+            "text",
+        )
+        for number in rounds
+    )
+    agents = tuple(Agent(name, draw(st.sampled_from(AGENT_KINDS))) for name in names)
+    return Episode("e", "d", ("task:t",), agents, said, draw(st.sampled_from(names)))
+
+
+@given(episodes(), st.integers(0, 4), st.integers(0, 2**32 - 1))
+@settings(max_examples=200, deadline=None)
+def test_graphs_equal_the_definition_written_as_loops(episode, window, seed):
+    """The definition, message by message, in float64."""
+    vectors = np.random.default_rng(seed).standard_normal((len(episode.messages), D))
+    last = episode.messages[-1].round
+    inside = [
+        (m, v)
+        for m, v in zip(episode.messages, vectors, strict=True)
+        if window == 0 or m.round > last - window
+    ]
+    heard_or_spoke = {episode.final_agent}.union(*({m.sender, *m.receivers} for m, _ in inside))
+    expected_ids = tuple(a.id for a in episode.agents if a.id in heard_or_spoke)
+    graph = episode_graph(episode, vectors.astype(np.float32), GraphSettings(window))
+    assert graph.agent_ids == expected_ids
+    assert graph.agent_ids[graph.final] == episode.final_agent
+    for name, row, kind in zip(graph.agent_ids, graph.x, graph.kind, strict=True):
+        assert AGENT_KINDS[kind] == episode.kinds[name]
+        turns = [
+            np.mean([v for m, v in inside if m.sender == name and m.round == t], axis=0)
+            for t in sorted({m.round for m, _ in inside if m.sender == name})
+        ]
+        assert row == pytest.approx(np.mean(turns, axis=0) if turns else np.zeros(D), abs=1e-5)
+    edges = [
+        (graph.agent_ids[s], graph.agent_ids[d]) for s, d in zip(graph.src, graph.dst, strict=True)
+    ]
+    assert len(edges) == len(set(edges))
+    assert set(edges) == {(m.sender, r) for m, _ in inside for r in m.receivers if r != m.sender}
+
+
+def test_one_vector_a_message_is_demanded():
+    with pytest.raises(ValueError, match="5 messages"):
+        episode_graph(hand_made(), VECTORS[:4], GraphSettings())
+
+
+@pytest.mark.parametrize("rounds", [-1, 1.5, True, "3"])
+def test_the_window_is_checked(rounds):
+    with pytest.raises(SettingsError, match="graph rounds"):
+        GraphSettings(rounds)
+
+
+def test_the_fingerprint_holds_encoder_and_window():
+    prints = {GraphSettings(r).fingerprint(e) for r in (0, 3) for e in ("a-1", "b-2")}
+    assert len(prints) == 4
+    assert GraphSettings(3).fingerprint("a-1") == GraphSettings().fingerprint("a-1")
