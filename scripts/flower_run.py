@@ -159,7 +159,14 @@ def _staged_app(folder: Path) -> Path:
 
 
 def _wait(link: SuperLink, run_id: int, settings: RunSettings) -> None:
+    # The server bounds each phase itself; this bounds a run that Flower never starts or ends.
+    federation = settings.federation
+    phases = federation.rounds + 3
+    limit = COMMAND_SECONDS + federation.connect_timeout + phases * federation.timeout
+    deadline = time.monotonic() + limit
     while True:
+        if time.monotonic() > deadline:
+            raise FederationError(f"the run did not end within {limit:.0f} s\n{_tail(link.log)}")
         if link.process.poll() is not None:
             raise FederationError(
                 f"the SuperLink ended with code {link.process.returncode}\n{_tail(link.log)}"
