@@ -35,7 +35,7 @@ config: $(INSTALLED)
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --progress-bar off --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --progress-bar off --no-compile --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 clean:

@@ -47,10 +47,12 @@ def partition(
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0x9A27]))
     if settings.kind == "domain":
         owners, sites, domains = _deal_by_domain(corpus, clients, rng)
-    else:
+    elif settings.kind == "iid":
         owners = _deal(corpus, np.ones(len(corpus.label), dtype=bool), clients, rng)
         sites = [f"client-{index}" for index in range(clients)]
         domains = [MIXED_DOMAIN] * clients
+    else:
+        raise SettingsError(f"partition.kind: {settings.kind} is not there yet")
     shares = []
     for client, (site, domain) in enumerate(zip(sites, domains, strict=True)):
         held = owners == client

@@ -38,8 +38,10 @@ class Bounds:
 
 
 Count = Annotated[int, Bounds(1)]
+Whole = Annotated[int, Bounds(0)]
 Positive = Annotated[float, Bounds(0, above=True)]
 NotNegative = Annotated[float, Bounds(0)]
+Share = Annotated[float, Bounds(0, 1)]
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,23 @@ class PartitionSettings:
     Attributes:
         kind: `domain`: equally many clients a domain, each with equally many of its episodes.
             `iid`: every client a like share of everything.
+            `label_skew`: half of the clients hold mostly safe episodes, half mostly unsafe ones.
+            `dirichlet`: each label is dealt in proportions drawn from a Dirichlet distribution.
+            `quantity`: clients of very unequal size. `natural`: one client a value of `key`.
+        within_domains: Deal each domain to its own clients; otherwise all domains to all. Not used
+            by `domain` (always within), `iid` (never) and `natural`.
+        purity: `label_skew` only: share of a client's episodes that have its majority label.
+        concentration: `dirichlet` only: small values deal unevenly.
+        exponent: `quantity` only: client k's share is proportional to (k + 1)^-exponent.
+        key: `natural` only: an attribute of episodes, such as `agent_model`.
     """
 
-    kind: Literal["domain", "iid"]
+    kind: Literal["domain", "iid", "label_skew", "dirichlet", "quantity", "natural"]
+    within_domains: bool
+    purity: Annotated[float, Bounds(0.5, 1)]
+    concentration: Positive
+    exponent: NotNegative
+    key: str
 
 
 @dataclass(frozen=True)
@@ -76,22 +92,52 @@ class FederationSettings:
     Attributes:
         clients: Number of clients expected.
         rounds: Rounds of federated training.
-        minimum_clients: A phase with fewer usable replies ends the run.
+        fraction: Share of the clients that a round of training needs, drawn anew each round.
+        over_selection: So much more than needed is asked, as a share; the first to finish count.
+        minimum_clients: Fewest usable replies in a phase; 0: every client that it needs.
+        retries: How often a round with too few usable replies is tried again.
         connect_timeout: Seconds to wait for the clients to be there.
         timeout: Seconds to wait for the replies of one phase.
         roster: JSON file that binds each site to its domain; empty in a simulation.
-        backend: Where a simulation runs its clients: in this process, or on Ray.
-        workers: Ray workers, each with one thread.
+        backend: Where a simulation runs its clients: in this process, in worker processes of its
+            own, or on Ray.
+        workers: Worker processes or Ray workers, each with one thread.
     """
 
     clients: Count
     rounds: Count
-    minimum_clients: Count
+    fraction: Annotated[float, Bounds(0, 1, above=True)]
+    over_selection: NotNegative
+    minimum_clients: Whole
+    retries: Whole
     connect_timeout: Positive
     timeout: Positive
     roster: str
-    backend: Literal["inprocess", "ray"]
+    backend: Literal["inprocess", "processes", "ray"]
     workers: Count
+
+
+@dataclass(frozen=True)
+class FaultSettings:
+    """What goes wrong in a simulation, drawn by seed, round and client. A real site ignores it.
+
+    Attributes:
+        dropout: Probability that a client does not answer in a round of training.
+        straggler: Probability that a client is slow in a round of training.
+        slowdown: How many times slower a straggler is.
+        step_seconds: Simulated seconds that one optimizer step takes.
+        deadline: Simulated seconds after which a round takes no more updates; 0: none.
+        crash_round: Round in which client `crash_client` raises; 0: none.
+        crash_client: Its number.
+    """
+
+    dropout: Share
+    straggler: Share
+    slowdown: Annotated[float, Bounds(1)]
+    step_seconds: Positive
+    deadline: NotNegative
+    crash_round: Whole
+    crash_client: Whole
 
 
 @dataclass(frozen=True)
@@ -100,8 +146,15 @@ class StrategySettings:
 
     Attributes:
         name: The strategy.
-        balanced: FedProx only: weigh domains equally instead of clients by their size.
+        balanced: Weigh domains equally instead of clients by their size; FedAvg never does.
         mu: FedProx only: strength of the proximal term.
+        drift: FedDC only: strength alpha of the drift penalty.
+        contrast: MOON only: weight of the model-contrastive term.
+        temperature: MOON and FGSSL: temperature of the similarities.
+        distillation: FGSSL only: weight of the edge-distribution distillation term.
+        aggregation: How updates of one domain are put together.
+        trim: `trimmed_mean` only: share of the values left out at each end.
+        norm_bound: A longer update is scaled down to this length; 0: no bound.
         epochs: Local epochs a round.
         batch_size: Graphs a step.
         learning_rate: Of the local optimizer.
@@ -109,9 +162,16 @@ class StrategySettings:
         optimizer: The local optimizer.
     """
 
-    name: Literal["fedavg", "fedprox"]
+    name: Literal["fedavg", "fedprox", "scaffold", "feddc", "moon", "fgssl", "pooled", "local"]
     balanced: bool
     mu: NotNegative
+    drift: NotNegative
+    contrast: NotNegative
+    temperature: Positive
+    distillation: NotNegative
+    aggregation: Literal["mean", "median", "trimmed_mean"]
+    trim: Annotated[float, Bounds(0, 0.49)]
+    norm_bound: NotNegative
     epochs: Count
     batch_size: Count
     learning_rate: Positive
@@ -146,22 +206,39 @@ class CalibrationSettings:
 
 
 @dataclass(frozen=True)
+class TrackingSettings:
+    """Where figures go besides the run folder's `metrics.jsonl`.
+
+    Attributes:
+        tensorboard: Write TensorBoard events into the run folder.
+        mlflow: Folder of an MLflow file store; empty: none.
+    """
+
+    tensorboard: bool
+    mlflow: str
+
+
+@dataclass(frozen=True)
 class RunSettings:
     """Everything that determines a run's outcome.
 
     Attributes:
         seed: Same seed, same bits.
         output: Run folder; relative to the working directory; empty: runs/<date>_<time>.
+        resume: Folder of an interrupted run to go on with, instead of `output`; empty: none.
     """
 
     seed: Annotated[int, Bounds(0, 2**32 - 1)]
     output: str
+    resume: str
     corpus: CorpusSettings
     partition: PartitionSettings
     federation: FederationSettings
+    faults: FaultSettings
     strategy: StrategySettings
     detector: DetectorSettings
     calibration: CalibrationSettings
+    tracking: TrackingSettings
 
     @classmethod
     def from_flat(cls, values: Mapping[str, Any]) -> Self:

@@ -75,6 +75,7 @@ def gather(grid: Grid, roster: Roster, settings: RunSettings, encoder_fingerprin
 
 def _wait_for_nodes(grid: Grid, settings: RunSettings) -> list[int]:
     wanted = settings.federation.clients
+    minimum = settings.federation.minimum_clients or wanted
     deadline = time.monotonic() + settings.federation.connect_timeout
     while True:
         nodes = sorted(grid.get_node_ids())
@@ -83,11 +84,11 @@ def _wait_for_nodes(grid: Grid, settings: RunSettings) -> list[int]:
         if time.monotonic() > deadline:
             break
         time.sleep(POLL_SECONDS)
-    if len(nodes) >= settings.federation.minimum_clients:
+    if len(nodes) >= minimum:
         logger.warning("going on with %d of %d clients", len(nodes), wanted)
         return nodes
     raise FederationError(
-        f"expected {wanted} clients (at least {settings.federation.minimum_clients}), got "
+        f"expected {wanted} clients (at least {minimum}), got "
         f"{len(nodes)} after {settings.federation.connect_timeout:g} s; in a simulation start the "
         f"run with --federation-config 'num-supernodes={wanted}', or raise "
         f"federation.connect_timeout"

@@ -103,7 +103,9 @@ class _Run:
         strategy.summary()
         rounds = self.settings.federation.rounds
         arrays = pack_parameters(flatten(detector))
-        config = ConfigRecord({"seed": self.settings.seed})
+        config = ConfigRecord(
+            {"seed": self.settings.seed, "run_folder": str(self.folder.path.resolve())}
+        )
         for server_round in range(1, rounds + 1):
             began = time.monotonic()
             messages = strategy.configure_train(server_round, arrays, config, self.grid)

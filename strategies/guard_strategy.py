@@ -3,7 +3,7 @@
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
@@ -16,6 +16,7 @@ from fglguard.settings import StrategySettings
 from strategies.cohort import Cohort, Member
 from strategies.updates import (
     Failure,
+    FlatVector,
     Update,
     pack_parameters,
     read_update,
@@ -48,18 +49,32 @@ class GuardStrategy(Strategy):
     Args:
         cohort: The run's members.
         settings: Local training and aggregation.
-        minimum: Fewest usable replies in a phase.
+        minimum: Fewest usable replies in a phase; 0 for all of the cohort.
         observer: Told of each client's result.
     """
+
+    exports: ClassVar[Sequence[str]] = ()
+    """Vectors that a client returns beside its parameters, each [P]."""
 
     def __init__(
         self, cohort: Cohort, settings: StrategySettings, minimum: int, observer: Observer
     ) -> None:
         self.cohort = cohort
         self.settings = settings
-        self.minimum = minimum
+        self.minimum = minimum or len(cohort)
         self.observer = observer
         self._parameters = 0
+
+    def broadcast(self) -> Mapping[str, FlatVector]:
+        """Vectors [P] that go to every client beside the global parameters."""
+        return {}
+
+    def state(self) -> Mapping[str, FlatVector]:
+        """What the next round needs besides the global parameters, each [P]; checkpointed."""
+        return {}
+
+    def restore(self, state: Mapping[str, FlatVector]) -> None:
+        """Take back what `state` gave."""
 
     @abstractmethod
     def weights(self, updates: Sequence[Update]) -> NDArray[np.float64]:
@@ -85,8 +100,10 @@ class GuardStrategy(Strategy):
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
         """Ask every member to train from the global model."""
-        self._parameters = len(unpack_parameters(arrays))
+        parameters = unpack_parameters(arrays)
+        self._parameters = len(parameters)
         config = ConfigRecord({**config, **self.local_objective(), "round": server_round})
+        arrays = pack_parameters(parameters, self.broadcast())
         return self._ask(MessageType.TRAIN, arrays, config)
 
     def aggregate_train(
@@ -97,9 +114,11 @@ class GuardStrategy(Strategy):
         Raises:
             FederationError: Fewer than `minimum` updates can be used; every client is named.
         """
-        size = self._parameters
         updates = self.collect(
-            "train", server_round, replies, lambda reply, member: read_update(reply, member, size)
+            "train",
+            server_round,
+            replies,
+            lambda reply, member: read_update(reply, member, self._parameters, self.exports),
         )
         weights = self.weights(updates)
         for update, weight in zip(updates, weights, strict=True):

@@ -1,17 +1,23 @@
 """Updates as they come back from clients: checked, named by site, in roster order."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, Message
 from numpy.typing import NDArray
 
 from fglguard.errors import UpdateError
+from fglguard.parameters import check_flat
 from strategies.cohort import Member
 
+FlatVector = NDArray[np.float32]
+
 PARAMETERS = "parameters"
-"""Name of the one array of an `arrays` record: every parameter in one flat float32 vector."""
+"""Name of the array that holds every parameter in one flat float32 vector [P].
+
+An `arrays` record may hold more vectors beside it, each [P], under names of the strategy's own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +29,14 @@ class Update:
         parameters: The client's parameters after local training, float32 [P].
         nodes: Graph nodes it trained on, its weight.
         metrics: Losses, norms and counts.
+        exports: What the strategy asked for besides, each float32 [P], by name.
     """
 
     member: Member
-    parameters: NDArray[np.float32]
+    parameters: FlatVector
     nodes: int
     metrics: Mapping[str, float]
+    exports: Mapping[str, FlatVector] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +47,55 @@ class Failure:
     reason: str
 
 
-def pack_parameters(parameters: NDArray[np.float32]) -> ArrayRecord:
-    """The `arrays` record that carries a flat parameter vector."""
-    return ArrayRecord({PARAMETERS: Array(parameters)})
+def pack_parameters(
+    parameters: FlatVector, others: Mapping[str, FlatVector] | None = None
+) -> ArrayRecord:
+    """The `arrays` record that carries a flat parameter vector, and others beside it."""
+    return ArrayRecord(
+        {name: Array(vector) for name, vector in {PARAMETERS: parameters, **(others or {})}.items()}
+    )
 
 
-def unpack_parameters(arrays: ArrayRecord) -> NDArray[np.float32]:
-    """The flat parameter vector of an `arrays` record.
+def unpack_vectors(arrays: ArrayRecord, others: Sequence[str] = ()) -> dict[str, FlatVector]:
+    """The vectors of an `arrays` record by name: `parameters`, then those named in `others`.
+
+    Raises:
+        UpdateError: The record holds other arrays than these, or one is not a flat float32 vector
+            as long as `parameters`.
+    """
+    wanted = [PARAMETERS, *others]
+    if sorted(arrays) != sorted(wanted):
+        raise UpdateError(f"expected the arrays {sorted(wanted)}, got {sorted(arrays)}")
+    vectors = {name: arrays[name].numpy() for name in wanted}
+    size = vectors[PARAMETERS].shape
+    for name, vector in vectors.items():
+        if vector.dtype != np.float32 or vector.ndim != 1:
+            raise UpdateError(
+                f"{name}: expected a flat float32 vector, got {vector.dtype} of shape "
+                f"{vector.shape}"
+            )
+        if vector.shape != size:
+            raise UpdateError(f"{name}: expected {size[0]} numbers, got {vector.shape[0]}")
+    return vectors
+
+
+def unpack_parameters(arrays: ArrayRecord) -> FlatVector:
+    """The flat parameter vector of an `arrays` record that holds nothing else.
 
     Raises:
         UpdateError: The record does not hold exactly that one array, or it is not float32.
     """
-    if list(arrays) != [PARAMETERS]:
-        raise UpdateError(f"expected one array named {PARAMETERS!r}, got {sorted(arrays)}")
-    vector = arrays[PARAMETERS].numpy()
-    if vector.dtype != np.float32 or vector.ndim != 1:
-        raise UpdateError(
-            f"expected a flat float32 vector, got {vector.dtype} of shape {vector.shape}"
-        )
-    return vector
+    return unpack_vectors(arrays)[PARAMETERS]
 
 
-def read_update(reply: Message, member: Member, size: int) -> Update:
+def read_update(reply: Message, member: Member, size: int, exports: Sequence[str] = ()) -> Update:
     """Read and check a train reply.
 
     Args:
         reply: What the client sent back.
         member: Who it is.
         size: Number of parameters of the global model.
+        exports: Names of the vectors that must come beside the parameters.
 
     Raises:
         UpdateError: The client reported an error, or its update has another shape, is not finite,
@@ -79,15 +108,12 @@ def read_update(reply: Message, member: Member, size: int) -> Update:
         raise UpdateError(
             f"expected the records 'arrays' and 'metrics', got {sorted(content.keys())}"
         )
-    parameters = unpack_parameters(content.array_records["arrays"])
-    if parameters.shape != (size,):
-        raise UpdateError(f"expected {size} parameters, got {parameters.shape[0]}")
-    if not np.isfinite(parameters).all():
-        bad = int(np.count_nonzero(~np.isfinite(parameters)))
-        raise UpdateError(f"expected finite parameters, got {bad} that are NaN or infinite")
+    vectors = unpack_vectors(content.array_records["arrays"], exports)
+    for name, vector in vectors.items():
+        check_flat(vector, size, name)
     metrics = content.metric_records["metrics"]
     nodes = metrics.get("nodes")
     if not isinstance(nodes, int) or nodes < 1:
         raise UpdateError(f"metrics.nodes: expected a whole number above 0, got {nodes!r}")
     numbers = {k: float(v) for k, v in metrics.items() if isinstance(v, int | float)}
-    return Update(member, parameters, nodes, numbers)
+    return Update(member, vectors.pop(PARAMETERS), nodes, numbers, vectors)
