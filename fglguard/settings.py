@@ -102,6 +102,7 @@ class FederationSettings:
         backend: Where a simulation runs its clients: in this process, in worker processes of its
             own, or on Ray.
         workers: Worker processes or Ray workers, each with one thread.
+        checkpoints: How many of the newest are kept; 0: all.
     """
 
     clients: Count
@@ -115,6 +116,7 @@ class FederationSettings:
     roster: str
     backend: Literal["inprocess", "processes", "ray"]
     workers: Count
+    checkpoints: Whole
 
 
 @dataclass(frozen=True)

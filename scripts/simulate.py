@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from fglguard.errors import FglguardError, SettingsError
 from fglguard.settings import RunSettings, Scalar, flatten
 from scripts.corpus_preparation import prepare_corpus
+from scripts.resume import with_settings_of_the_folder
 from scripts.simulation import simulate_run
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -26,6 +27,9 @@ def main(config: DictConfig) -> None:
     try:
         flat = _flat(config)
         root = flat.pop("corpus.root", None)
+        if flat["resume"]:
+            overrides = list(HydraConfig.get().overrides.task)
+            flat = with_settings_of_the_folder(flat, overrides)
         settings = RunSettings.from_flat(flat)
         prepare_corpus(settings, None if root is None else Path(str(root)))
         simulate_run(settings)

@@ -17,7 +17,7 @@ def simulate_run(settings: RunSettings) -> Path:
     Raises:
         FglguardError: The run failed.
     """
-    folder = run_folder_path(settings).resolve()
+    folder = run_folder_path(settings)
     path = str(Path(settings.corpus.path).resolve())
     settings = dataclasses.replace(
         settings, output=str(folder), corpus=dataclasses.replace(settings.corpus, path=path)

@@ -21,6 +21,6 @@ def main(grid: Grid, context: Context) -> None:
     """Run the federation that the run's configuration describes and print its results."""
     settings = RunSettings.from_flat(context.run_config)
     # Flower's server process has a working directory of its own: say where things went.
-    settings = dataclasses.replace(settings, output=str(run_folder_path(settings).resolve()))
+    settings = dataclasses.replace(settings, output=str(run_folder_path(settings)))
     print_results(run(grid, settings))
     print(f"run folder: {settings.output}")

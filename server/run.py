@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from flwr.app import ArrayRecord, ConfigRecord
@@ -14,18 +13,19 @@ from fglguard.detector import Detector, build_detector
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.errors import FglguardError
 from fglguard.graph import GraphSettings
-from fglguard.parameters import flatten, load_flat
+from fglguard.parameters import flatten
 from fglguard.settings import RunSettings, values_of
 from server.evaluation import evaluate_domains
 from server.floors import floor_aurocs
 from server.gathering import Gathered, gather
 from server.results_table import results_page
 from server.roster import roster_of
-from server.run_folder import RunFolder
+from server.rounds import train_rounds
+from server.run_folder import RunFolder, run_folder_path
 from server.scores import ScoreTable, pool, read_scores
 from strategies.guard_strategy import GuardStrategy
 from strategies.registry import build_strategy
-from strategies.updates import pack_parameters, unpack_parameters
+from strategies.updates import pack_parameters
 
 Results = dict[str, Any]
 
@@ -39,17 +39,19 @@ def run(grid: Grid, settings: RunSettings) -> Results:
     Raises:
         FglguardError: Whatever ends the run, in words a person can act on.
     """
-    folder = RunFolder(Path(settings.output))
+    folder = RunFolder(run_folder_path(settings))
     folder.begin(settings)
     try:
         results = _Run(grid, settings, folder).go()
+        folder.write_results(results)
+        folder.write_report(results_page(results))
+        folder.set_status("completed")
     except BaseException as error:
         told = str(error) if isinstance(error, FglguardError) else repr(error)
         folder.set_status("failed", told)
         raise
-    folder.write_results(results)
-    folder.write_report(results_page(results))
-    folder.set_status("completed")
+    finally:
+        folder.close()
     return results
 
 
@@ -72,7 +74,7 @@ class _Run:
             settings.detector.preset, self.encoder.dimension, seed=settings.seed
         )
         gathered_at = time.monotonic()
-        self.train(strategy, detector)
+        train_rounds(self.grid, strategy, detector, settings, self.folder)
         trained_at = time.monotonic()
         validation = self.scores(strategy, detector, "val")
         calibration = calibrate(
@@ -97,24 +99,6 @@ class _Run:
                 "total": round(time.monotonic() - started, 2),
             },
         }
-
-    def train(self, strategy: GuardStrategy, detector: Detector) -> None:
-        """All rounds; the detector ends up holding the last global model."""
-        strategy.summary()
-        rounds = self.settings.federation.rounds
-        arrays = pack_parameters(flatten(detector))
-        config = ConfigRecord(
-            {"seed": self.settings.seed, "run_folder": str(self.folder.path.resolve())}
-        )
-        for server_round in range(1, rounds + 1):
-            began = time.monotonic()
-            messages = strategy.configure_train(server_round, arrays, config, self.grid)
-            replies = self.grid.send_and_receive(messages, timeout=self.settings.federation.timeout)
-            arrays, metrics = strategy.aggregate_train(server_round, replies)
-            load_flat(detector, unpack_parameters(arrays), "the aggregate")
-            self.folder.checkpoint(server_round, detector)
-            duration = round(time.monotonic() - began, 3)
-            self.folder.round_done(server_round, rounds, {**metrics, "duration": duration})
 
     def scores(self, strategy: GuardStrategy, detector: Detector, split: str) -> ScoreTable:
         """Every client's scores on one of its splits, pooled."""

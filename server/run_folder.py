@@ -1,5 +1,6 @@
 """A run's folder: resolved configuration, metrics, checkpoints, bundle, results."""
 
+import fcntl
 import json
 import os
 import time
@@ -7,48 +8,120 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
-
-from fglguard.detector import Detector
 from fglguard.errors import FederationError
 from fglguard.files import write_atomically
-from fglguard.settings import RunSettings, values_of
+from fglguard.settings import RunSettings, Scalar, values_of
 from strategies.updates import Failure, Update
+
+FREE_TO_CHANGE = (
+    "output",
+    "resume",
+    "federation.backend",
+    "federation.workers",
+    "federation.checkpoints",
+    "federation.connect_timeout",
+    "federation.timeout",
+    "tracking.tensorboard",
+    "tracking.mlflow",
+)
+"""Settings that do not change a run's outcome, so that a resumed run may have others."""
 
 
 def run_folder_path(settings: RunSettings) -> Path:
     """Where the settings say the run goes; a folder named after the time where they do not."""
-    return Path(settings.output or time.strftime("runs/%Y-%m-%d_%H-%M-%S"))
+    return Path(
+        settings.resume or settings.output or time.strftime("runs/%Y-%m-%d_%H-%M-%S")
+    ).resolve()
+
+
+def read_configuration(path: Path) -> dict[str, Scalar]:
+    """The flat settings of the run that a folder holds.
+
+    Raises:
+        FederationError: There is none, or it can't be read.
+    """
+    try:
+        record = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FederationError(
+            f"resume: expected a run folder with its config.json at {path}: {error}"
+        ) from error
+    return dict(record)
+
+
+def require_same_configuration(path: Path, settings: RunSettings) -> None:
+    """Stop a resumed run that would not be the run that was interrupted.
+
+    Raises:
+        FederationError: Settings differ that change the outcome; each is shown with both values.
+    """
+    before, now = read_configuration(path), values_of(settings)
+    differences = [
+        f"- {key}: {before.get(key, '(not there)')!r} in the folder, "
+        f"{now.get(key, '(not there)')!r} now"
+        for key in sorted({*before, *now})
+        if key not in FREE_TO_CHANGE and before.get(key) != now.get(key)
+    ]
+    if differences:
+        raise FederationError(
+            f"resume: {path} holds a run of another configuration:\n" + "\n".join(differences)
+        )
 
 
 class RunFolder:
     """Where a run writes, and the observer that its strategy tells of each client.
 
     `config.json` holds the resolved settings, `metrics.jsonl` a line a round and client,
-    `checkpoints/` the global model after each round, `guard/` the bundle, `results.json` the
-    figures, `report.html` the same for a person, `status.json` how the run stands: running,
-    completed or failed, and why.
+    `checkpoints/` the newest global models (`server.checkpoints`), `clients/` what simulated
+    clients keep between rounds, `guard/` the bundle, `results.json` the figures, `report.html` the
+    same for a person, `status.json` how the run stands: running, completed or failed, and why.
+
+    The folder is locked from `begin` to `close`, or to the end of the process.
 
     Args:
-        path: The folder; must be new, or hold no run yet.
-
-    Raises:
-        FederationError: Another run's files are there.
+        path: The folder; must be new, or hold no run yet, unless a run is resumed.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if (path / "status.json").exists():
-            raise FederationError(
-                f"output: {path} already holds a run; name another folder (output=...) or remove it"
-            )
-        path.mkdir(parents=True, exist_ok=True)
+        self._lock: int | None = None
         self._started = time.monotonic()
 
     def begin(self, settings: RunSettings) -> None:
-        """Write down what is about to run."""
-        self._write_json("config.json", values_of(settings))
+        """Lock the folder and write down what is about to run.
+
+        Raises:
+            FederationError: Another run is writing to the folder or has left its files there; or,
+                to resume, the folder holds no run, one of another configuration, or a whole one.
+        """
+        if settings.resume:
+            require_same_configuration(self.path, settings)
+            self._take_lock()
+            if self.state() == "completed":
+                raise FederationError(f"resume: the run at {self.path} is already completed")
+        else:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._take_lock()
+            if self.state() is not None:
+                raise FederationError(
+                    f"output: {self.path} already holds a run; name another folder (output=...), "
+                    f"go on with it (resume={self.path}) or remove it"
+                )
+            self._write_json("config.json", values_of(settings))
         self.set_status("running")
+
+    def close(self) -> None:
+        """Let the folder go."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def state(self) -> str | None:
+        """How the run stands: running, completed or failed; None where there is none."""
+        path = self.path / "status.json"
+        if not path.exists():
+            return None
+        return str(json.loads(path.read_text(encoding="utf-8"))["state"])
 
     def set_status(self, state: str, error: str | None = None) -> None:
         """Say how the run stands."""
@@ -56,6 +129,27 @@ class RunFolder:
         if error is not None:
             record["error"] = error
         self._write_json("status.json", record)
+
+    def forget_after(self, server_round: int) -> None:
+        """Drop the lines of rounds after this one, and a line that was cut off.
+
+        A run that was killed may have logged clients of a round that is now done again.
+        """
+        path = self.path / "metrics.jsonl"
+        if not path.exists():
+            return
+        kept: list[bytes] = []
+        seconds = 0.0
+        for line in path.read_bytes().splitlines(keepends=True):
+            if not line.endswith(b"\n"):
+                break
+            record = json.loads(line)
+            if record["round"] <= server_round:
+                kept.append(line)
+                seconds = max(seconds, float(record["seconds"]))
+        with write_atomically(path) as file:
+            file.writelines(kept)
+        self._started = time.monotonic() - seconds
 
     def trained(self, server_round: int, update: Update, weight: float) -> None:
         """A client's update was used."""
@@ -83,13 +177,6 @@ class RunFolder:
         """A whole round is over."""
         self._log("round", server_round, rounds=rounds, **metrics)
 
-    def checkpoint(self, server_round: int, detector: Detector) -> None:
-        """Keep the global model after a round, as named tensors."""
-        tensors = {name: p.detach().contiguous() for name, p in detector.named_parameters()}
-        path = self.path / "checkpoints" / f"round-{server_round:04d}.safetensors"
-        with write_atomically(path) as file:
-            file.write(safetensors.torch.save(tensors, {"round": str(server_round)}))
-
     def write_results(self, results: Mapping[str, Any]) -> None:
         """Keep the run's figures."""
         self._write_json("results.json", results)
@@ -98,6 +185,17 @@ class RunFolder:
         """Keep the run's report, a page for a person."""
         with write_atomically(self.path / "report.html") as file:
             file.write(page.encode())
+
+    def _take_lock(self) -> None:
+        descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise FederationError(
+                f"output: another run is writing to {self.path}; wait for it or name another folder"
+            ) from None
+        self._lock = descriptor
 
     def _log(self, kind: str, server_round: int, **values: Any) -> None:
         record = {"kind": kind, "round": server_round}
