@@ -37,7 +37,7 @@ OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace a si
 
 PROBLEMS_SHOWN = 5
 
-console = Console(stderr=True)
+console = Console(stderr=True, markup=False)
 
 
 def _reported(command: Callable[..., None]) -> Callable[..., None]:
@@ -161,8 +161,8 @@ def _embed(silo: Silo, encoder: Encoder | None, rounds: int = GraphSettings().ro
 def _report_problems(problems: list[Problem]) -> None:
     if not problems:
         return
-    console.print(f"[yellow]{len(problems)} records skipped:[/yellow]")
+    console.print(f"{len(problems)} records skipped:", style="yellow")
     for problem in problems[:PROBLEMS_SHOWN]:
-        console.print(f"  {problem}", markup=False, soft_wrap=True)
+        console.print(f"  {problem}", soft_wrap=True)
     if len(problems) > PROBLEMS_SHOWN:
         console.print(f"  and {len(problems) - PROBLEMS_SHOWN} more")

@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from fglguard.errors import EpisodeError
+from fglguard.errors import EpisodeError, shown
 from fglguard.files import write_atomically
 
 SCHEMA = 1
 MAX_TEXT_BYTES = 512 * 1024
 """Longest text of one message. An encoder reads a few hundred tokens of it."""
+MAX_ROUND = 10**9
+"""Last round that a message can be of."""
+
+SPLIT_NAMES = ("train", "val", "test")
+"""What `attributes["split"]` may say, where a source publishes its own sides."""
 
 AgentKind = Literal["user", "agent", "tool", "environment"]
 MessageKind = Literal["say", "call", "result"]
@@ -182,7 +187,8 @@ def read_episodes(
                 episode = episode_from_record(_decode(line, where), where)
                 if episode.id in seen:
                     raise EpisodeError(
-                        f"{where}: id {episode.id!r} was already used in line {seen[episode.id]}"
+                        f"{where}: id {shown(episode.id)} was already used in line "
+                        f"{seen[episode.id]}"
                     )
             except EpisodeError as error:
                 if strict:
@@ -227,6 +233,8 @@ def _decode(line: bytes, where: str) -> Any:
         ) from None
     except RecursionError:
         raise EpisodeError(f"{where}: JSON is nested too deeply to be an episode") from None
+    except ValueError:  # Python reads integers of at most a few thousand digits
+        raise EpisodeError(f"{where}: expected numbers of at most 4300 digits") from None
 
 
 def _parse(record: Any) -> Episode:
@@ -234,7 +242,7 @@ def _parse(record: Any) -> Episode:
         raise EpisodeError(f"expected a JSON object, got {type(record).__name__}")
     schema = record.get("schema")
     if schema != SCHEMA or isinstance(schema, bool):
-        raise EpisodeError(f"schema: expected {SCHEMA}, got {schema!r}")
+        raise EpisodeError(f"schema: expected {SCHEMA}, got {shown(schema)}")
     task = record.get("task")
     attributes = record.get("attributes", {})
     if not isinstance(attributes, dict):
@@ -291,15 +299,14 @@ def _check(episode: Episode) -> None:
         _check_name("task", key)
     known = _check_agents(episode.agents)
     _check_messages(episode.messages, known)
+    _check_name("final_agent", episode.final_agent)
     if episode.final_agent not in known:
         raise EpisodeError(
             f"final_agent: expected the id of one of the episode's agents, "
-            f"got {episode.final_agent!r}"
+            f"got {shown(episode.final_agent)}"
         )
     _check_label(episode)
-    for key, value in episode.attributes.items():
-        if not isinstance(key, str) or not isinstance(value, str):
-            raise EpisodeError(f"attributes.{key}: expected a string, got {type(value).__name__}")
+    _check_attributes(episode.attributes)
 
 
 def _check_agents(agents: tuple[Agent, ...]) -> set[str]:
@@ -309,15 +316,15 @@ def _check_agents(agents: tuple[Agent, ...]) -> set[str]:
     for index, agent in enumerate(agents):
         _check_name(f"agents[{index}].id", agent.id)
         if agent.id in known:
-            raise EpisodeError(f"agents[{index}].id: {agent.id!r} is used twice")
+            raise EpisodeError(f"agents[{index}].id: {shown(agent.id)} is used twice")
         if agent.kind not in AGENT_KINDS:
             raise EpisodeError(
                 f"agents[{index}].kind: expected one of {', '.join(AGENT_KINDS)}, "
-                f"got {agent.kind!r}"
+                f"got {shown(agent.kind)}"
             )
         if agent.unsafe is not None and not isinstance(agent.unsafe, bool):
             raise EpisodeError(
-                f"agents[{index}].unsafe: expected true, false or null, got {agent.unsafe!r}"
+                f"agents[{index}].unsafe: expected true, false or null, got {shown(agent.unsafe)}"
             )
         known.add(agent.id)
     return known
@@ -330,21 +337,30 @@ def _check_messages(messages: tuple[Message, ...], known: set[str]) -> None:
     for index, message in enumerate(messages):
         where = f"messages[{index}]"
         if not isinstance(message.round, int) or isinstance(message.round, bool):
-            raise EpisodeError(f"{where}.round: expected a whole number, got {message.round!r}")
+            raise EpisodeError(
+                f"{where}.round: expected a whole number, got a {type(message.round).__name__}"
+            )
+        if message.round > MAX_ROUND:
+            raise EpisodeError(
+                f"{where}.round: expected at most {MAX_ROUND}, got {shown(message.round)}"
+            )
         if message.round < latest:
             raise EpisodeError(
                 f"{where}.round: expected {latest} or later (rounds never fall), "
-                f"got {message.round}"
+                f"got {shown(message.round)}"
             )
         latest = message.round
         for role, name in [("sender", message.sender)] + [
             ("receivers", receiver) for receiver in message.receivers
         ]:
             if not isinstance(name, str) or name not in known:
-                raise EpisodeError(f"{where}.{role}: {name!r} is not one of the episode's agents")
+                raise EpisodeError(
+                    f"{where}.{role}: {shown(name)} is not one of the episode's agents"
+                )
         if message.kind not in MESSAGE_KINDS:
             raise EpisodeError(
-                f"{where}.kind: expected one of {', '.join(MESSAGE_KINDS)}, got {message.kind!r}"
+                f"{where}.kind: expected one of {', '.join(MESSAGE_KINDS)}, "
+                f"got {shown(message.kind)}"
             )
         _check_text(f"{where}.text", message.text)
 
@@ -367,20 +383,33 @@ def _check_text(where: str, text: Any) -> None:
 
 def _check_label(episode: Episode) -> None:
     if episode.unsafe is not None and not isinstance(episode.unsafe, bool):
-        raise EpisodeError(f"unsafe: expected true, false or null, got {episode.unsafe!r}")
+        raise EpisodeError(f"unsafe: expected true, false or null, got {shown(episode.unsafe)}")
     if episode.unsafe is None:
         if episode.label_source is not None:
             raise EpisodeError("label_source: expected null where unsafe is null")
     elif episode.label_source not in LABEL_SOURCES:
         raise EpisodeError(
             f"label_source: expected one of {', '.join(LABEL_SOURCES)}, "
-            f"got {episode.label_source!r}"
+            f"got {shown(episode.label_source)}"
+        )
+
+
+def _check_attributes(attributes: Mapping[str, str]) -> None:
+    for key, value in attributes.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise EpisodeError(
+                f"attributes.{str(key)[:60]}: expected a string, got a {type(value).__name__}"
+            )
+    split = attributes.get("split", "train")
+    if split not in SPLIT_NAMES:
+        raise EpisodeError(
+            f"attributes.split: expected one of {', '.join(SPLIT_NAMES)}, got {shown(split)}"
         )
 
 
 def _check_name(where: str, value: Any) -> None:
     if not isinstance(value, str) or not value.strip():
-        raise EpisodeError(f"{where}: expected a non-empty string, got {value!r}")
+        raise EpisodeError(f"{where}: expected a non-empty string, got {shown(value)}")
     if len(value) > 512:
         raise EpisodeError(f"{where}: expected at most 512 characters, got {len(value)}")
     try:

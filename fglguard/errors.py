@@ -9,6 +9,17 @@ class FglguardError(Exception):
     """
 
 
+def shown(value: object) -> str:
+    """A value as an error may quote it: a number, a name cut to 60 characters, else its type."""
+    if value is None or isinstance(value, bool | float):
+        return repr(value)
+    if isinstance(value, int):
+        return repr(value) if abs(value) < 10**20 else "a very large number"
+    if isinstance(value, str):
+        return repr(value) if len(value) <= 60 else f"{value[:60]!r}... ({len(value)} characters)"
+    return f"a {type(value).__name__}"
+
+
 class EpisodeError(FglguardError):
     """A record is not a valid episode."""
 

@@ -13,8 +13,9 @@ LABELS = ((1, "unsafe"), (0, "safe"), (-1, "unlabelled"))
 
 def print_silo(silo: Silo, console: Console | None = None) -> None:
     """Print what a silo holds; no text of an episode is shown."""
-    console = console or Console()
-    console.print(f"[bold]{silo.name}[/bold]: {len(silo)} episodes in {silo.path}")
+    # Without markup: names of silos and domains are not ours, and may look like it.
+    console = console or Console(markup=False)
+    console.print(f"{silo.name}: {len(silo)} episodes in {silo.path}", style="bold")
     console.print(_domains(silo))
     console.print(_splits(silo))
     console.print(_shapes(silo))

@@ -26,7 +26,7 @@ def follow(folder: Path, rounds: int) -> Iterator[None]:
     Reads `metrics.jsonl` of the run folder as it grows, so that it does not matter which process
     writes it. Without a terminal, a line is printed every few rounds.
     """
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -69,8 +69,9 @@ def _tail(path: Path, progress: Progress, task: object, done: threading.Event) -
 def _show(record: dict, progress: Progress, task: object, plain: bool) -> None:
     if record["kind"] == "failure":
         progress.console.print(
-            f"[red]round {record['round']}, {record['during']}: site {record['site']} left out: "
-            f"{record['reason'].splitlines()[0]}[/red]"
+            f"round {record['round']}, {record['during']}: site {record['site']} left out: "
+            f"{record['reason'].splitlines()[0]}",
+            style="red",
         )
     elif record["kind"] == "round":
         note = f"loss {record['loss']:.4f}, {record['clients']} clients"

@@ -13,7 +13,7 @@ FLOORS = {"counts": "counts", "tfidf": "TF-IDF", "hashed_words": "hashed words"}
 
 def print_results(results: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the guard's figures by domain, the text floors beside them, and the threshold."""
-    console = console or Console(width=WIDTH)
+    console = console or Console(width=WIDTH, markup=False)
     console.print(results_table(results))
     calibration = results["calibration"]
     threshold = calibration["threshold"]
@@ -35,7 +35,7 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
 
 def results_page(results: Mapping[str, Any]) -> str:
     """The same as one self-contained HTML page."""
-    console = Console(record=True, file=io.StringIO(), width=WIDTH)
+    console = Console(record=True, file=io.StringIO(), width=WIDTH, markup=False)
     print_results(results, console)
     return console.export_html(inline_styles=True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fglguard.episode import Episode, Problem
-from fglguard.errors import CorpusError, EpisodeError
+from fglguard.errors import CorpusError, EpisodeError, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Importer(ABC):
         """The episode under an id that no other has: equal records are counted."""
         if episode.id in used and self.keeps_names:
             where = used[episode.id]
-            return Problem(str(source), f"id: {episode.id!r} was already used in {where}")
+            return Problem(str(source), f"id: {shown(episode.id)} was already used in {where}")
         name, count = episode.id, 1
         while name in used:
             count += 1
@@ -196,3 +196,5 @@ def _parse(content: bytes) -> Any:
         ) from None
     except RecursionError:
         raise CorpusError("JSON is nested too deeply to be an episode") from None
+    except ValueError:  # Python reads integers of at most a few thousand digits
+        raise CorpusError("expected numbers of at most 4300 digits") from None

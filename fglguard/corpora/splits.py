@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.corpora.assignment import LEFT_OUT, SplitProblem, assign
+from fglguard.episode import SPLIT_NAMES
 from fglguard.errors import SettingsError
 
-SPLITS = ("train", "val", "test")
+SPLITS = SPLIT_NAMES
 """Sides by their codes 0, 1, 2; an episode that is left out has the code 255."""
 
 Value = TypeVar("Value")

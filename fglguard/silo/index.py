@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fglguard.corpora.splits import SPLITS, assign_splits, task_groups
 from fglguard.episode import Episode, encode_line
-from fglguard.errors import SiloError
+from fglguard.errors import SiloError, shown
 from fglguard.files import write_atomically
 from fglguard.silo.arrays import save_array
 
@@ -39,11 +39,11 @@ class IndexBuilder:
         """Take in one episode.
 
         Raises:
-            SiloError: Its id was used before, or its split is not one of train, val, test.
+            SiloError: Its id was used before.
         """
         if episode.id in self._ids:
             raise SiloError(
-                f"episode {len(self.label)}: id {episode.id!r} is used twice; ids are unique "
+                f"episode {len(self.label)}: id {shown(episode.id)} is used twice; ids are unique "
                 f"in a silo"
             )
         self._ids.add(episode.id)
@@ -52,7 +52,7 @@ class IndexBuilder:
         self.clean.append(_clean(episode))
         self.domain.append(episode.domain)
         self.tasks.append(episode.task)
-        self.split_names.append(_split_name(episode))
+        self.split_names.append(episode.attributes.get("split"))
         for text in episode.texts:
             self.message_text.append(self.texts.setdefault(text_id(text), len(self.texts)))
 
@@ -109,12 +109,13 @@ def choose_splits(
     """Split codes: those given, else those that every episode carries, else assigned by task.
 
     Raises:
-        SiloError: The codes given are too many, too few, or none of 0, 1, 2, 255.
+        SiloError: The codes given are too many, too few, or none of 0, 1, 2, 255; or a task
+            stands on two of the sides that episodes carry.
     """
     if splits is not None:
         return _given(np.asarray(splits), len(builder.label))
     if all(name is not None for name in builder.split_names):
-        return np.array([_SPLIT_CODES[name] for name in builder.split_names if name], np.uint8)
+        return _published(builder)
     return assign_splits(
         builder.tasks,
         fractions=fractions,
@@ -122,6 +123,20 @@ def choose_splits(
         strata=builder.domain,
         labels=builder.label,
     )
+
+
+def _published(builder: IndexBuilder) -> NDArray[np.uint8]:
+    """The splits that the episodes carry, which must keep every task on one side."""
+    side_of: dict[str, str] = {}
+    for number, (keys, name) in enumerate(zip(builder.tasks, builder.split_names, strict=True)):
+        assert name is not None
+        for key in keys:
+            if side_of.setdefault(key, name) != name:
+                raise SiloError(
+                    f"episode {number}: attributes.split: task {shown(key)} stands in "
+                    f"{side_of[key]!r} and in {name!r}; leave the splits out to have them assigned"
+                )
+    return np.array([_SPLIT_CODES[name] for name in builder.split_names if name], np.uint8)
 
 
 def _given(splits: NDArray[np.integer], episodes: int) -> NDArray[np.uint8]:
@@ -138,13 +153,3 @@ def _given(splits: NDArray[np.integer], episodes: int) -> NDArray[np.uint8]:
 def _clean(episode: Episode) -> int:
     attack = episode.attributes.get("attack")
     return -1 if attack is None else int(attack == "none")
-
-
-def _split_name(episode: Episode) -> str | None:
-    name = episode.attributes.get("split")
-    if name is not None and name not in _SPLIT_CODES:
-        raise SiloError(
-            f"episode {episode.id!r}: attributes.split: expected one of "
-            f"{', '.join(_SPLIT_CODES)}, got {name!r}"
-        )
-    return name

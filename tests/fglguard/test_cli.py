@@ -45,6 +45,15 @@ def test_bad_lines_are_skipped_and_counted_or_fatal(tmp_path, episodes_file, mak
     assert not (tmp_path / "strict").exists()
 
 
+def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path, make_episode):
+    path, silo = tmp_path / "episodes.jsonl", tmp_path / "silo[bold]"
+    write_episodes(path, [make_episode(n, "[/red]", n % 4 < 2) for n in range(20)])
+    done = runner.invoke(app, ["corpus", "import", "jsonl", str(path), "-o", str(silo)])
+    assert done.exit_code == 0, done.output
+    assert "[/red]" in done.output
+    assert "silo[bold]" in done.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

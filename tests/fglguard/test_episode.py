@@ -1,5 +1,6 @@
 import copy
 import json
+import math
 
 import pytest
 from hypothesis import given
@@ -93,7 +94,9 @@ def test_any_text_survives_a_line_of_json(text, domain, unsafe):
         (["messages", 0, "text"], "\ud800", "lone surrogate at character 0"),
         (["messages", 0, "kind"], "shout", r"messages\[0\].kind: expected one of say"),
         (["final_agent"], "ghost", "final_agent: expected the id of one"),
-        (["final_agent"], None, "final_agent: expected the id of one"),
+        (["final_agent"], None, "final_agent: expected a non-empty string, got None"),
+        (["messages", 1, "round"], 2**63, "round: expected at most 1000000000, got 9223372036"),
+        (["attributes"], {"split": "dev"}, "attributes.split: expected one of train, val, test"),
         (["unsafe"], 1, "unsafe: expected true, false or null"),
         (["unsafe"], None, "label_source: expected null"),
         (["label_source"], "rumour", "label_source: expected one of human"),
@@ -104,6 +107,41 @@ def test_any_text_survives_a_line_of_json(text, domain, unsafe):
 def test_each_fault_is_named(path, value, told):
     with pytest.raises(EpisodeError, match=told):
         episode_from_record(changed(path, value))
+
+
+def places(value, path=()):
+    """Paths of every value within a record, at any depth."""
+    if path:
+        yield list(path)
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in items:
+            yield from places(part, (*path, key))
+
+
+SECRET = "the agent's own words " * 20
+WRONG = [
+    None, True, -1, 2**80, 1.5, math.nan, math.inf, "", "\ud800", SECRET, [], [[]], {}, {"a": [1]},
+    [SECRET], {SECRET: SECRET},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:20])
+def test_no_json_value_anywhere_gets_past_or_is_quoted_whole(value):
+    """Any value in any place gives an episode or an EpisodeError, which quotes little of it."""
+    for path in places(RECORD):
+        try:
+            episode_from_record(changed(path, value))
+        except EpisodeError as error:
+            assert SECRET not in str(error), path
+            assert len(str(error)) < 1000, path
+
+
+def test_a_number_of_too_many_digits_is_named(tmp_path):
+    path = tmp_path / "episodes.jsonl"
+    path.write_text(json.dumps(RECORD).replace('"round": 0', '"round": ' + "9" * 5000) + "\n")
+    with pytest.raises(EpisodeError, match=r"episodes.jsonl:1: expected numbers of at most"):
+        list(read_episodes(path, strict=True))
 
 
 @pytest.mark.parametrize("record", [None, 3, "x", [RECORD]])

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,8 +21,6 @@ def episodes(make_episode):
 
 
 def with_attributes(episode, **attributes):
-    from dataclasses import replace
-
     return replace(episode, attributes=attributes)
 
 
@@ -72,9 +71,12 @@ def test_splits_given_win_and_are_checked(tmp_path, episodes):
         assert not (tmp_path / "wrong").exists()
 
 
-def test_an_unknown_split_name_is_refused(tmp_path, episodes):
-    with pytest.raises(SiloError, match=r"attributes\.split.*'dev'"):
-        Silo.create(tmp_path / "s", [with_attributes(episodes[0], split="dev")])
+def test_carried_splits_that_put_a_task_on_two_sides_are_refused(tmp_path, episodes):
+    shared = [replace(e, task=("user:1", f"injection:{n}")) for n, e in enumerate(episodes)]
+    carried = [with_attributes(e, split="train") for e in shared]
+    carried[1] = with_attributes(shared[1], split="test")
+    with pytest.raises(SiloError, match=r"episode 1: attributes\.split: task .*'train' and in"):
+        Silo.create(tmp_path / "s", carried)
 
 
 def test_no_episodes_make_no_silo(tmp_path):
