@@ -65,9 +65,7 @@ class _Run:
         settings = self.settings
         started = time.monotonic()
         gathered = gather(self.grid, roster_of(settings), settings, self.encoder.fingerprint)
-        strategy = build_strategy(
-            gathered.cohort, settings.strategy, settings.federation.minimum_clients, self.folder
-        )
+        strategy = build_strategy(gathered.cohort, settings, self.folder)
         detector = build_detector(
             settings.detector.preset, self.encoder.dimension, seed=settings.seed
         )

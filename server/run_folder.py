@@ -79,6 +79,16 @@ class RunFolder:
             reason=failure.reason,
         )
 
+    def surplus(self, server_round: int, update: Update) -> None:
+        """A client's update came after enough others."""
+        self._log(
+            "surplus",
+            server_round,
+            site=update.member.site,
+            domain=update.member.domain,
+            **update.metrics,
+        )
+
     def round_done(self, server_round: int, rounds: int, metrics: Mapping[str, Any]) -> None:
         """A whole round is over."""
         self._log("round", server_round, rounds=rounds, **metrics)
