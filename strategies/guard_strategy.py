@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from fglguard.errors import QuorumError, UpdateError
 from fglguard.settings import RunSettings
 from strategies.cohort import Cohort, Member
-from strategies.sampling import clients_asked, clients_needed, draw_clients, first_to_finish
+from strategies.sampling import (
+    SIMULATED_SECONDS,
+    clients_asked,
+    clients_needed,
+    draw_clients,
+    first_to_finish,
+)
 from strategies.updates import (
     Failure,
     FlatVector,
@@ -28,9 +34,6 @@ from strategies.weighting import weighted_sum
 logger = logging.getLogger("fglguard")
 
 Result = TypeVar("Result")
-
-SIMULATED_SECONDS = "simulated_seconds"
-"""Metric in which a simulated client tells how long its training would have taken."""
 
 
 class Observer(Protocol):

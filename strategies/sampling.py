@@ -6,6 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+SIMULATED_SECONDS = "simulated_seconds"
+"""Metric in which a simulated client tells how long its training would have taken."""
+
 STREAM = 0x5A3F
 """Keeps the draws of samples apart from every other use of a run's seed."""
 
