@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.faults import Fault, draw_fault, inject_faults, simulated_seconds
+from client.faults import Fault, draw_fault, simulated_seconds
 from fglguard.settings import FaultSettings
 
 NONE = FaultSettings(
@@ -84,20 +84,3 @@ def test_seconds_by_hand(straggler, seconds):
     """7 steps of 2 s; a straggler takes 5 times as long."""
     fault = Fault(dropout=False, straggler=straggler, crash=False)
     assert simulated_seconds(NONE, fault, 7) == seconds
-
-
-def test_a_real_site_ignores_faults():
-    """With a silo of its own, the handler gets the message itself, and its reply goes out as is."""
-
-    class SiteContext:
-        node_config = {"site": "a", "data-path": "/srv/silo"}
-
-    message, reply = object(), object()
-    seen = []
-
-    def handler(received, context):
-        seen.append(received)
-        return reply
-
-    assert inject_faults(handler)(message, SiteContext()) is reply
-    assert seen == [message]
