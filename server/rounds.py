@@ -10,6 +10,7 @@ from fglguard.parameters import flatten, layout, load_flat
 from fglguard.settings import RunSettings
 from server.checkpoints import Checkpoint, Checkpoints
 from server.run_folder import RunFolder
+from server.training_round import train_round
 from strategies.guard_strategy import GuardStrategy
 from strategies.updates import pack_parameters, unpack_parameters
 
@@ -36,9 +37,9 @@ def train_rounds(
     config = ConfigRecord({"seed": settings.seed, "run_folder": str(folder.path)})
     for server_round in range(done + 1, federation.rounds + 1):
         began = time.monotonic()
-        messages = strategy.configure_train(server_round, arrays, config, grid)
-        replies = grid.send_and_receive(messages, timeout=federation.timeout)
-        arrays, metrics = strategy.aggregate_train(server_round, replies)
+        arrays, metrics = train_round(
+            grid, strategy, folder, federation, server_round, arrays, config
+        )
         parameters = unpack_parameters(arrays)
         load_flat(detector, parameters, "the aggregate")
         duration = round(time.monotonic() - began, 3)

@@ -18,6 +18,7 @@ from fglguard.settings import RunSettings, values_of
 from server.evaluation import evaluate_domains
 from server.floors import floor_aurocs
 from server.gathering import Gathered, gather
+from server.participation import participation
 from server.results_table import results_page
 from server.roster import roster_of
 from server.rounds import train_rounds
@@ -67,9 +68,7 @@ class _Run:
         settings = self.settings
         started = time.monotonic()
         gathered = gather(self.grid, roster_of(settings), settings, self.encoder.fingerprint)
-        strategy = build_strategy(
-            gathered.cohort, settings.strategy, settings.federation.minimum_clients, self.folder
-        )
+        strategy = build_strategy(gathered.cohort, settings, self.folder)
         detector = build_detector(
             settings.detector.preset, self.encoder.dimension, seed=settings.seed
         )
@@ -92,6 +91,7 @@ class _Run:
                 member.site: {"domain": member.domain, **gathered.sizes[member.site]}
                 for _, member in gathered.cohort
             },
+            "participation": participation(self.folder.path / "metrics.jsonl"),
             "parameters": len(flatten(detector)),
             "seconds": {
                 "gather": round(gathered_at - started, 2),
