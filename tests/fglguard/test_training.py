@@ -30,10 +30,13 @@ class LinearDetector(Detector):
         self.w = nn.Parameter(torch.tensor(weights, dtype=torch.float32))
         self.seen: list[list[float]] = []
 
-    def forward(self, batch: GraphBatch) -> Tensor:
+    def hidden(self, batch: GraphBatch) -> Tensor:
         if self.training:
             self.seen.append(batch.x[:, 0].tolist())
-        return batch.x @ self.w
+        return batch.x
+
+    def head(self, hidden: Tensor) -> Tensor:
+        return hidden @ self.w
 
     def roles(self) -> dict[str, Role]:
         return {"w": Role.HEAD}
