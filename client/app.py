@@ -1,5 +1,7 @@
 """The Flower ClientApp: query, train, evaluate."""
 
+import dataclasses
+
 import numpy as np
 import torch
 from flwr.app import (
@@ -17,15 +19,25 @@ import fglguard
 from client.failure import report_failure
 from client.faults import inject_faults
 from client.holdings import Holdings
-from client.identity import holdings_of, run_settings
+from client.identity import holdings_of, pooled_holdings_of, run_settings
+from client.instructions import read_instructions
+from client.naming import naming_site
+from client.state import state_of
 from fglguard.corpora.splits import SPLITS
 from fglguard.detector import Detector, build_detector
 from fglguard.episode import SCHEMA
 from fglguard.errors import EncoderError
+from fglguard.objectives.building import build_objective
 from fglguard.parameters import flatten, load_flat
 from fglguard.settings import RunSettings
-from fglguard.training import TrainingSettings, score_graphs, train_locally
-from strategies.updates import pack_parameters, unpack_parameters
+from fglguard.training import score_graphs, train_locally
+from strategies.updates import (
+    PARAMETERS,
+    FlatVector,
+    pack_parameters,
+    unpack_parameters,
+    unpack_vectors,
+)
 
 # Two threads a worker on few cores spin against each other: seven times the CPU time.
 torch.set_num_threads(1)
@@ -63,42 +75,12 @@ def query(message: Message, context: Context) -> Message:
 @report_failure
 @inject_faults
 def train(message: Message, context: Context) -> Message:
-    """Train from the global model on the site's training split; return the new parameters."""
+    """Train from the global model under the strategy's objective; return the new parameters."""
     settings = run_settings(context)
     holdings = holdings_of(context, settings)
-    config = message.content["config"]
-    detector = _detector(holdings, settings, message)
-    report = train_locally(
-        detector,
-        holdings.packed,
-        holdings.indices("train"),
-        TrainingSettings(
-            epochs=int(config["epochs"]),
-            batch_size=int(config["batch_size"]),
-            learning_rate=float(config["learning_rate"]),
-            optimizer=config["optimizer"],
-            weight_decay=float(config["weight_decay"]),
-            proximal_mu=float(config["mu"]),
-        ),
-        seed=(int(config["seed"]), int(config["round"]), int(config["index"])),
-    )
-    metrics = MetricRecord(
-        {
-            "nodes": report.nodes,
-            "graphs": report.graphs,
-            "steps": report.steps,
-            "loss": report.loss,
-            "proximal": report.proximal,
-            "update_norm": report.update_norm,
-        }
-    )
-    content = RecordDict(
-        {
-            "arrays": pack_parameters(flatten(detector)),
-            "metrics": metrics,
-            "site": ConfigRecord({"site": holdings.site}),
-        }
-    )
+    with naming_site(holdings.site):
+        content = _train(message, context, settings, holdings)
+    content["site"] = ConfigRecord({"site": holdings.site})
     return Message(content, reply_to=message)
 
 
@@ -109,7 +91,8 @@ def evaluate(message: Message, context: Context) -> Message:
     settings = run_settings(context)
     holdings = holdings_of(context, settings)
     rows = holdings.indices(str(message.content["config"]["split"]))
-    scores = score_graphs(_detector(holdings, settings, message), holdings.packed, rows)
+    detector = _detector(holdings, settings, unpack_parameters(message.content["arrays"]))
+    scores = score_graphs(detector, holdings.packed, rows)
     pairs = ArrayRecord(
         {
             "raw": Array(scores.raw),
@@ -126,10 +109,43 @@ def evaluate(message: Message, context: Context) -> Message:
     return Message(content, reply_to=message)
 
 
-def _detector(holdings: Holdings, settings: RunSettings, message: Message) -> Detector:
+def _train(
+    message: Message, context: Context, settings: RunSettings, holdings: Holdings
+) -> RecordDict:
+    instructions = read_instructions(message.content["config"])
+    training, objective = instructions.training, instructions.objective
+    received = unpack_vectors(message.content["arrays"], objective.received)
+    parameters = received.pop(PARAMETERS)
+    detector = _detector(holdings, settings, parameters)
+    if instructions.pooled:
+        holdings, counts = pooled_holdings_of(context, settings)
+        steps = sum(training.steps_over(count) for count in counts)
+        training = dataclasses.replace(training, steps=steps)
+    state = None
+    if objective.kept:
+        state = state_of(context, instructions.run_folder, holdings.site)
+    kept = {} if state is None else state.load(instructions.round)
+    local = build_objective(objective, parameters, received, kept)
+    report = train_locally(
+        detector,
+        holdings.packed,
+        holdings.indices("train"),
+        training,
+        seed=(instructions.seed, instructions.round, instructions.index),
+        objective=local,
+    )
+    trained = flatten(detector)
+    outcome = local.finish(detector, trained)
+    if state is not None:
+        state.save(instructions.round, outcome.state)
+    arrays = pack_parameters(trained, outcome.exports)
+    return RecordDict({"arrays": arrays, "metrics": MetricRecord(dataclasses.asdict(report))})
+
+
+def _detector(holdings: Holdings, settings: RunSettings, parameters: FlatVector) -> Detector:
     dimension = holdings.packed.x.shape[1]
     detector = build_detector(settings.detector.preset, dimension, seed=0)
-    load_flat(detector, unpack_parameters(message.content["arrays"]), "the global model")
+    load_flat(detector, parameters, "the global model")
     return detector
 
 

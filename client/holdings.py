@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fglguard.corpora.splits import SPLITS
 from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings, PackedGraphs, concatenate
-from fglguard.partition import Share, partition
+from fglguard.partition import MIXED_DOMAIN, Share, partition
 from fglguard.settings import RunSettings
 from fglguard.silo import Silo, open_silos
 
@@ -60,6 +60,31 @@ def simulated_holdings(settings: RunSettings, client: int, clients: int) -> Hold
     share = _shares(settings, clients)[client]
     parts = list(zip(_silos_at(settings.corpus.path), share.indices, strict=True))
     return _open(parts, settings, share.site, share.domain)
+
+
+@lru_cache(maxsize=1)
+def pooled_holdings(settings: RunSettings, clients: int) -> tuple[Holdings, list[int]]:
+    """All clients of a simulation as one, and how many training graphs each of them has.
+
+    Its graphs stand in the corpus' order, whoever holds them.
+
+    Raises:
+        SettingsError: The partition does not fit `clients` clients.
+        SiloError: The silo is missing, or was not prepared with the run's encoder.
+    """
+    shares, silos = _shares(settings, clients), _silos_at(settings.corpus.path)
+    by_silo = list(zip(*(share.indices for share in shares), strict=True))
+    rows = [np.sort(np.concatenate(parts)) for parts in by_silo]
+    train = SPLITS.index("train")
+    counts = [
+        sum(
+            int(np.count_nonzero(silo.split[rows] == train))
+            for silo, rows in zip(silos, share.indices, strict=True)
+        )
+        for share in shares
+    ]
+    together = _open(list(zip(silos, rows, strict=True)), settings, "pooled", MIXED_DOMAIN)
+    return together, counts
 
 
 @lru_cache(maxsize=4)

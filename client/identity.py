@@ -5,7 +5,7 @@ from pathlib import Path
 
 from flwr.app import Context
 
-from client.holdings import Holdings, simulated_holdings, site_holdings
+from client.holdings import Holdings, pooled_holdings, simulated_holdings, site_holdings
 from fglguard.errors import SettingsError
 from fglguard.settings import RunSettings
 
@@ -49,6 +49,21 @@ def holdings_of(context: Context, settings: RunSettings) -> Holdings:
             f"federation.clients={clients}"
         )
     return simulated_holdings(_data_settings(settings), client, clients)
+
+
+def pooled_holdings_of(context: Context, settings: RunSettings) -> tuple[Holdings, list[int]]:
+    """Everything that the clients of a simulation hold, and how many training graphs each has.
+
+    Raises:
+        SettingsError: This is a real site: nobody's records leave it, so nothing can be pooled.
+    """
+    if not is_simulated(context):
+        raise SettingsError(
+            "strategy.name: pooled needs all clients' episodes in one place, which only a "
+            "simulation has; at real sites choose another strategy"
+        )
+    clients = int(context.node_config["num-partitions"])
+    return pooled_holdings(_data_settings(settings), clients)
 
 
 def _data_settings(settings: RunSettings) -> RunSettings:

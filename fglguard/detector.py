@@ -40,6 +40,9 @@ class Role(StrEnum):
 class Detector(nn.Module, ABC):
     """Maps packed episode graphs to a logit per agent and names its parameters' roles.
 
+    It does so in two steps, `hidden` and `head`, so that a loss may look at the representations
+    between them without a second pass.
+
     Attributes:
         preset: The name `build_detector` knows it by.
         dimension: Width d of the node features it expects.
@@ -51,8 +54,16 @@ class Detector(nn.Module, ABC):
     options: Mapping[str, Any]
 
     @abstractmethod
+    def hidden(self, batch: "GraphBatch") -> Tensor:
+        """Representations h [N, H] of the batch's nodes, all that the head looks at."""
+
+    @abstractmethod
+    def head(self, hidden: Tensor) -> Tensor:
+        """Logits [N] of nodes with the representations h [N, H]."""
+
     def forward(self, batch: "GraphBatch") -> Tensor:
         """Logits [N], one for each node of the batch; sigmoid gives the anomaly scores s."""
+        return self.head(self.hidden(batch))
 
     @abstractmethod
     def roles(self) -> dict[str, Role]:
@@ -179,12 +190,16 @@ class GraphAttentionDetector(Detector):
         self.head_weight = _glorot((hidden,), hidden, 1, generator)
         self.head_bias = nn.Parameter(torch.zeros(()))
 
-    def forward(self, batch: "GraphBatch") -> Tensor:
-        """Logits [N], one for each node of the batch."""
+    def hidden(self, batch: "GraphBatch") -> Tensor:
+        """The last layer's node states h^L [N, heads * channels]."""
         h = batch.x
         for layer, edge_terms in zip(self.layers, self._edge_terms(batch.x), strict=True):
             h = nn.functional.elu(layer(h, batch.src, batch.dst, edge_terms))
-        return h @ self.head_weight + self.head_bias
+        return h
+
+    def head(self, hidden: Tensor) -> Tensor:
+        """The linear head: w . h_j + b for each node, [N]."""
+        return hidden @ self.head_weight + self.head_bias
 
     def roles(self) -> dict[str, Role]:
         """Role of each parameter by its name."""

@@ -32,6 +32,10 @@ class SiloError(FglguardError):
     """A silo is missing, damaged, or unfit for what was asked of it."""
 
 
+class StateError(FglguardError):
+    """What a client kept between rounds is damaged, or does not fit the run."""
+
+
 class EncoderError(FglguardError):
     """An encoder can't be loaded, or differs from the one that is wanted."""
 

@@ -1,8 +1,8 @@
-"""Local work at a site: FedProx training of a detector, and scoring with it."""
+"""Local work at a site: training of a detector under a local objective, and scoring with it."""
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from fglguard.batching import EVALUATION_BATCH, batches
 from fglguard.corroboration import corroborate
 from fglguard.detector import Detector
 from fglguard.errors import SettingsError, SiloError, UpdateError
 from fglguard.graph import GraphBatch, PackedGraphs, collate
-from fglguard.optimizers import adam, sgd
+from fglguard.objectives.objective import Objective, Pull
+from fglguard.optimizers import Step, adam, sgd
 
 Indices = NDArray[np.int64] | None
 
@@ -31,6 +33,7 @@ class TrainingSettings:
         optimizer: `adam` (AdamW with fresh moments each call) or plain `sgd`.
         weight_decay: Pulls towards zero: decoupled with adam, a gradient term with sgd.
         proximal_mu: mu, the strength of the pull towards the global model.
+        steps: Exactly so many steps instead of `epochs`, over as many passes as they take; 0: off.
     """
 
     epochs: int = 2
@@ -39,6 +42,7 @@ class TrainingSettings:
     optimizer: Literal["adam", "sgd"] = "adam"
     weight_decay: float = 1e-4
     proximal_mu: float = 0.0
+    steps: int = 0
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a value that can't be trained with."""
@@ -46,6 +50,8 @@ class TrainingSettings:
             value = getattr(self, name)
             if value < 1:
                 raise SettingsError(f"{name}: expected at least 1, got {value!r}")
+        if self.steps < 0:
+            raise SettingsError(f"steps: expected at least 0, got {self.steps!r}")
         for name in ("weight_decay", "proximal_mu"):
             value = getattr(self, name)
             if not 0 <= value < math.inf:
@@ -55,6 +61,10 @@ class TrainingSettings:
         if self.optimizer not in ("adam", "sgd"):
             raise SettingsError(f"optimizer: expected adam or sgd, got {self.optimizer!r}")
 
+    def steps_over(self, graphs: int) -> int:
+        """Optimizer steps that so many graphs take: `steps`, or epochs * ceil(graphs / batch)."""
+        return self.steps or self.epochs * math.ceil(graphs / self.batch_size)
+
 
 @dataclass(frozen=True)
 class TrainingReport:
@@ -62,7 +72,8 @@ class TrainingReport:
 
     Attributes:
         loss: BCE, averaged over all nodes of all steps, each at the parameters of its step.
-        proximal: (mu / 2) ||theta - theta_global||^2 at the end.
+        term: The objective's own loss term, weighted and averaged likewise; 0 without one.
+        proximal: (mu / 2) ||theta - anchor||^2 at the end.
         steps: Optimizer steps.
         graphs: Graphs trained on, each counted once.
         nodes: Their nodes, each counted once: the client's weight in the aggregate.
@@ -70,6 +81,7 @@ class TrainingReport:
     """
 
     loss: float
+    term: float
     proximal: float
     steps: int
     graphs: int
@@ -96,14 +108,16 @@ def train_locally(
     indices: Indices,
     settings: TrainingSettings,
     seed: Sequence[int],
+    objective: Objective | None = None,
 ) -> TrainingReport:
-    r"""Minimise BCE + (mu / 2) ||theta - theta_global||^2 from theta_global, in place (FedProx).
+    r"""Minimise BCE + the objective's term + (mu / 2) ||theta - anchor||^2, in place.
 
-    BCE is the mean over a batch's nodes, each with its graph's label; theta_global is the
-    detector's state on entry. With g the gradient of BCE, one step is
+    BCE is the mean over a batch's nodes, each with its graph's label. Without an objective there
+    is no term and the anchor is theta_global, the detector's state on entry: FedProx. One step
+    takes the gradient of BCE and the term, lets the objective correct it to g, and does
 
-    - sgd: theta <- theta - lr (g + decay theta + mu (theta - theta_global));
-    - adam: theta' = AdamW(theta, g), then theta <- (theta' + lr mu theta_global) / (1 + lr mu).
+    - sgd: theta <- theta - lr (g + decay theta + mu (theta - anchor));
+    - adam: theta' = AdamW(theta, g), then theta <- (theta' + lr mu anchor) / (1 + lr mu).
 
     The proximal term stays out of Adam's normaliser, which would eat it: see
     `fglguard.optimizers.adam` for the derivation.
@@ -117,60 +131,58 @@ def train_locally(
         indices: Which of them to train on; None for all.
         settings: How.
         seed: Entropy of the shuffles, e.g. (run, round, partition).
+        objective: What a strategy adds; it has seen all steps on return.
 
     Raises:
         SiloError: No graph to train on, an unlabelled one, or features of another width.
+        SettingsError: Nothing trains, or the objective and `proximal_mu` both pull.
         UpdateError: The loss or the update is NaN or infinite.
     """
+    objective = objective or Objective()
     chosen = _chosen(detector, packed, indices)
     _check_labels(packed, chosen)
     parameters: list[Tensor] = [p for p in detector.parameters() if p.requires_grad]
     if not parameters:
         raise SettingsError("detector: every parameter is frozen; there is nothing to train")
     start = [parameter.detach().clone() for parameter in parameters]
-    build = sgd if settings.optimizer == "sgd" else adam
-    step = build(
-        parameters,
-        start,
-        settings.learning_rate,
-        settings.weight_decay,
-        settings.proximal_mu,
-    )
+    objective.begin(detector, packed, chosen)
+    pull = _pull(objective, settings, start)
+    step = _optimizer(parameters, pull, settings)
     root = np.random.SeedSequence(list(seed))
     shuffle, noise = np.random.default_rng(root), int(root.generate_state(1)[0])
 
     detector.train()
-    total, seen, steps = 0.0, 0, 0
+    sums = _Sums()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(noise)  # for detectors with dropout
-        for epoch in range(settings.epochs):
-            order = shuffle.permutation(chosen)
-            for batch in _batches(packed, order, settings.batch_size):
-                loss = _node_loss(detector, batch)
-                value = loss.item()
-                if not math.isfinite(value):
-                    raise UpdateError(
-                        f"local training: the loss is {value} at step {steps + 1} (epoch "
-                        f"{epoch + 1}); a lower learning_rate than {settings.learning_rate:g} "
-                        f"may help"
-                    )
-                step(torch.autograd.grad(loss, parameters))
-                total += value * len(batch.x)
-                seen += len(batch.x)
-                steps += 1
+        for epoch, positions in _steps(len(chosen), settings, shuffle):
+            batch = collate(packed, chosen[positions])
+            bce, term = _losses(detector, batch, objective, positions)
+            sums.add(bce.item(), 0.0 if term is None else term.item(), len(batch.x))
+            _check_losses(sums, epoch, settings)
+            gradients = torch.autograd.grad(bce if term is None else bce + term, parameters)
+            gradients = objective.correct(gradients)
+            # What masks or clips each step's gradient belongs here: all that was added to it is
+            # in, and the optimizer has not seen it.
+            step(gradients)
     norm = _distance(parameters, start)
+    distance = norm if pull.anchor is start else _distance(parameters, pull.anchor)
     return TrainingReport(
-        loss=total / seen,
-        proximal=0.5 * settings.proximal_mu * norm**2,
-        steps=steps,
+        loss=sums.loss / sums.nodes,
+        term=sums.term / sums.nodes,
+        proximal=0.5 * pull.strength * distance**2,
+        steps=sums.steps,
         graphs=len(chosen),
-        nodes=seen // settings.epochs,
+        nodes=int(packed.nodes[chosen].sum()),
         update_norm=norm,
     )
 
 
 def score_graphs(
-    detector: Detector, packed: PackedGraphs, indices: Indices = None, batch_size: int = 256
+    detector: Detector,
+    packed: PackedGraphs,
+    indices: Indices = None,
+    batch_size: int = EVALUATION_BATCH,
 ) -> Scores:
     """Score the final agent of each graph.
 
@@ -187,7 +199,7 @@ def score_graphs(
     raw = np.empty(len(chosen))
     corroborated = np.empty(len(chosen))
     start = 0
-    for batch in _batches(packed, chosen, batch_size):
+    for batch in batches(packed, chosen, batch_size):
         scores = node_scores(detector, batch)
         part = slice(start, start + batch.graphs)
         raw[part] = scores[batch.final].numpy()
@@ -204,14 +216,71 @@ def node_scores(detector: Detector, batch: GraphBatch) -> Tensor:
         return logits.double().sigmoid()
 
 
-def _node_loss(detector: Detector, batch: GraphBatch) -> Tensor:
-    """Unweighted BCE over nodes, the episode's label broadcast to all of its agents."""
-    return functional.binary_cross_entropy_with_logits(detector(batch), batch.label[batch.graph])
+@dataclass
+class _Sums:
+    """Totals over the steps so far, and the last step's losses."""
+
+    loss: float = 0.0
+    term: float = 0.0
+    nodes: int = 0
+    steps: int = 0
+    last: tuple[float, float] = field(default=(0.0, 0.0))
+
+    def add(self, loss: float, term: float, nodes: int) -> None:
+        self.loss += loss * nodes
+        self.term += term * nodes
+        self.nodes += nodes
+        self.steps += 1
+        self.last = loss, term
 
 
-def _batches(packed: PackedGraphs, order: NDArray[np.int64], size: int) -> Iterator[GraphBatch]:
-    for start in range(0, len(order), size):
-        yield collate(packed, order[start : start + size])
+def _steps(
+    graphs: int, settings: TrainingSettings, shuffle: np.random.Generator
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Epoch and positions of each step's graphs; every epoch deals all graphs in a new order."""
+    wanted = settings.steps_over(graphs)
+    for step in range(wanted):
+        epoch, place = divmod(step, math.ceil(graphs / settings.batch_size))
+        if not place:
+            order = shuffle.permutation(graphs)
+        yield epoch, order[place * settings.batch_size : (place + 1) * settings.batch_size]
+
+
+def _losses(
+    detector: Detector, batch: GraphBatch, objective: Objective, positions: NDArray[np.int64]
+) -> tuple[Tensor, Tensor | None]:
+    """Unweighted BCE over nodes, each with its graph's label, and the objective's term if any."""
+    hidden = detector.hidden(batch)
+    bce = functional.binary_cross_entropy_with_logits(
+        detector.head(hidden), batch.label[batch.graph]
+    )
+    return bce, objective.term(hidden, batch, positions) if objective.has_term else None
+
+
+def _check_losses(sums: _Sums, epoch: int, settings: TrainingSettings) -> None:
+    for name, value in zip(("loss", "objective's term"), sums.last, strict=True):
+        if not math.isfinite(value):
+            raise UpdateError(
+                f"local training: the {name} is {value} at step {sums.steps} (epoch {epoch + 1}); "
+                f"a lower learning_rate than {settings.learning_rate:g} may help"
+            )
+
+
+def _pull(objective: Objective, settings: TrainingSettings, start: list[Tensor]) -> Pull:
+    if objective.pull is None:
+        return Pull(settings.proximal_mu, start)
+    if settings.proximal_mu:
+        raise SettingsError(
+            f"proximal_mu: expected 0 beside an objective with a pull of its own, got "
+            f"{settings.proximal_mu:g}"
+        )
+    return objective.pull
+
+
+def _optimizer(parameters: list[Tensor], pull: Pull, settings: TrainingSettings) -> Step:
+    build = sgd if settings.optimizer == "sgd" else adam
+    rate, decay = settings.learning_rate, settings.weight_decay
+    return build(parameters, pull.anchor, rate, decay, pull.strength)
 
 
 def _chosen(detector: Detector, packed: PackedGraphs, indices: Indices) -> NDArray[np.int64]:

@@ -4,10 +4,23 @@ from fglguard.errors import SettingsError
 from fglguard.settings import RunSettings
 from strategies.cohort import Cohort
 from strategies.fedavg import FedAvg
+from strategies.feddc import FedDC
 from strategies.fedprox import FedProx
+from strategies.fgssl import Fgssl
 from strategies.guard_strategy import GuardStrategy, Observer
+from strategies.moon import Moon
+from strategies.pooled import Pooled
+from strategies.scaffold import Scaffold
 
-STRATEGIES: dict[str, type[GuardStrategy]] = {"fedavg": FedAvg, "fedprox": FedProx}
+STRATEGIES: dict[str, type[GuardStrategy]] = {
+    "fedavg": FedAvg,
+    "fedprox": FedProx,
+    "scaffold": Scaffold,
+    "feddc": FedDC,
+    "moon": Moon,
+    "fgssl": Fgssl,
+    "pooled": Pooled,
+}
 
 
 def build_strategy(cohort: Cohort, settings: RunSettings, observer: Observer) -> GuardStrategy:

@@ -30,10 +30,13 @@ class LinearDetector(Detector):
         self.w = nn.Parameter(torch.tensor(weights, dtype=torch.float32))
         self.seen: list[list[float]] = []
 
-    def forward(self, batch: GraphBatch) -> Tensor:
+    def hidden(self, batch: GraphBatch) -> Tensor:
         if self.training:
             self.seen.append(batch.x[:, 0].tolist())
-        return batch.x @ self.w
+        return batch.x
+
+    def head(self, hidden: Tensor) -> Tensor:
+        return hidden @ self.w
 
     def roles(self) -> dict[str, Role]:
         return {"w": Role.HEAD}
@@ -219,6 +222,17 @@ def test_each_epoch_sees_each_chosen_graph_once_in_a_new_order() -> None:
     assert (report.steps, report.graphs, report.nodes) == (6, 7, 7)
 
 
+def test_a_number_of_steps_replaces_epochs() -> None:
+    """Ten graphs in batches of 3 are 4 steps an epoch; 6 steps end within the second epoch."""
+    packed = graphs([[[float(i)]] for i in range(10)], [False] * 10)
+    detector = LinearDetector(0.0)
+    settings = sgd(learning_rate=1e-9, batch_size=3, epochs=1, steps=6)
+    report = train_locally(detector, packed, None, settings, SEED)
+    assert [len(batch) for batch in detector.seen] == [3, 3, 3, 1, 3, 3]
+    assert (report.steps, report.graphs, report.nodes) == (6, 10, 10)
+    assert sgd(batch_size=3, epochs=5).steps_over(10) == 20
+
+
 def test_a_site_with_only_safe_episodes_trains() -> None:
     """All labels 0: the gradient pushes every score down."""
     packed = graphs([[[1.0], [1.0]], [[1.0]]], [False, False])
@@ -275,6 +289,7 @@ def test_unusable_graphs_are_refused() -> None:
         ({"learning_rate": math.nan}, "learning_rate: expected above 0"),
         ({"weight_decay": -1.0}, "weight_decay: expected at least 0"),
         ({"proximal_mu": math.inf}, "proximal_mu: expected at least 0"),
+        ({"steps": -1}, "steps: expected at least 0, got -1"),
         ({"optimizer": "lion"}, "optimizer: expected adam or sgd, got 'lion'"),
     ],
 )

@@ -1,0 +1,97 @@
+"""What a client keeps between rounds, on disk: a process forgets, and a thousand clients fit."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import safetensors.numpy
+from flwr.app import Context
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+
+from client.identity import is_simulated
+from fglguard.errors import SettingsError, StateError
+from fglguard.files import write_atomically
+
+Vectors = dict[str, NDArray[np.float32]]
+
+KEPT_ROUNDS = 2
+"""A server killed in round r + 1 goes on from round r: both must be there."""
+
+_FILE = re.compile(r"round-(\d{4,})\.safetensors")
+
+
+class ClientState:
+    """Named flat float32 vectors, one file a round that saved any.
+
+    Args:
+        folder: Where; made when something is saved.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def load(self, server_round: int) -> Vectors:
+        """What was saved in the newest round below `server_round`; nothing if there is none.
+
+        A file of this round or a later one belongs to an attempt that the server has given up.
+
+        Raises:
+            StateError: The file is damaged or holds something else.
+        """
+        earlier = [number for number in self._rounds() if number < server_round]
+        if not earlier:
+            return {}
+        path = self._path(max(earlier))
+        try:
+            vectors = safetensors.numpy.load(path.read_bytes())
+        except (SafetensorError, ValueError, KeyError) as error:
+            raise StateError(f"{path}: expected a safetensors file, got: {error}") from error
+        for name, vector in vectors.items():
+            if vector.dtype != np.float32 or vector.ndim != 1:
+                raise StateError(
+                    f"{path}: {name}: expected a flat float32 vector, got {vector.dtype} of shape "
+                    f"{vector.shape}"
+                )
+        return vectors
+
+    def save(self, server_round: int, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Write a round's vectors, then remove all but the two newest rounds up to it."""
+        with write_atomically(self._path(server_round), mode=0o600) as file:
+            file.write(safetensors.numpy.save(dict(vectors)))
+        rounds = self._rounds()
+        newest = [number for number in rounds if number <= server_round][-KEPT_ROUNDS:]
+        for number in set(rounds) - set(newest):
+            self._path(number).unlink(missing_ok=True)
+
+    def _path(self, server_round: int) -> Path:
+        return self.folder / f"round-{server_round:04d}.safetensors"
+
+    def _rounds(self) -> list[int]:
+        if not self.folder.is_dir():
+            return []
+        matches = [_FILE.fullmatch(child.name) for child in self.folder.iterdir()]
+        return sorted(int(match[1]) for match in matches if match)
+
+
+def state_of(context: Context, run_folder: str, site: str) -> ClientState:
+    """The state of a client in a run.
+
+    A simulated client keeps it in the run's folder; a real site beside its silo, under the name of
+    the run's folder, since that folder is on the server's disk.
+
+    Raises:
+        SettingsError: The run folder's name can't be a folder's name at the site.
+    """
+    if is_simulated(context):
+        # A site may be named after anything, such as a model with a slash in its name.
+        name = quote(site, safe=" ")
+        return ClientState(Path(run_folder) / "clients" / re.sub(r"^\.", "%2E", name))
+    key = Path(run_folder).name
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", key) or not key.strip("."):
+        raise SettingsError(
+            f"run_folder: expected a last name of letters, digits, '.', '_' and '-', got {key!r}"
+        )
+    return ClientState(Path(str(context.node_config["data-path"])) / "state" / key)

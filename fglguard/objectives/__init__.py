@@ -1,0 +1,1 @@
+"""What sharing strategies add to a site's local training, one term a file."""
