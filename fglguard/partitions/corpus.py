@@ -60,7 +60,14 @@ class Corpus:
 
     def in_split(self, split: str) -> NDArray[np.bool_]:
         """[episodes] whether each stands in a split."""
-        return self.split == SPLITS.index(split)
+        inside: NDArray[np.bool_] = self.split == SPLITS.index(split)
+        return inside
+
+    @property
+    def dealt(self) -> NDArray[np.bool_]:
+        """[episodes] whether a split holds each, so that it can be dealt."""
+        dealt: NDArray[np.bool_] = self.split < len(SPLITS)
+        return dealt
 
     @property
     def trains(self) -> NDArray[np.bool_]:

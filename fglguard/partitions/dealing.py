@@ -48,7 +48,7 @@ def round_to_sum(weights: ArrayLike, total: int) -> NDArray[np.int64]:
     if not total:
         return np.zeros(len(share), dtype=np.int64)
     exact = share / share.sum() * total
-    whole = np.floor(exact).astype(np.int64)
+    whole: NDArray[np.int64] = np.floor(exact).astype(np.int64)
     order = np.argsort(whole - exact, kind="stable")
     whole[order[: total - int(whole.sum())]] += 1
     return whole

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from fglguard.corpora.splits import SPLITS
 from fglguard.errors import SettingsError
 from fglguard.partitions.corpus import LABELS, Corpus
 from fglguard.partitions.dealing import deal_counts, round_to_sum
@@ -82,7 +83,7 @@ def training_counts(
 def _counts(
     sizes: NDArray[np.int64], majority: NDArray[np.int64], purity: float
 ) -> NDArray[np.int64]:
-    most = np.floor(purity * sizes + 0.5).astype(np.int64)
+    most: NDArray[np.int64] = np.floor(purity * sizes + 0.5).astype(np.int64)
     return np.where(majority == np.array([[0], [1]]), most, sizes - most)
 
 
@@ -108,7 +109,7 @@ def _deal(
         weights = counts[label] if label >= 0 else np.ones(group.clients)
         if not weights.any():
             weights = np.ones(group.clients)
-        for split in ("train", "val", "test"):
+        for split in SPLITS:
             eligible = labelled & corpus.in_split(split)
             total = int(eligible.sum())
             if split == "train" and label >= 0:

@@ -10,6 +10,7 @@ from fglguard.errors import SettingsError
 from fglguard.partitions.corpus import Corpus
 from fglguard.partitions.share import MIXED_DOMAIN, Ownership
 from fglguard.settings import PartitionSettings
+from fglguard.silo.attributes import Attribute
 
 OTHERS = "others"
 """Name of the client that holds all values which have no client of their own."""
@@ -24,7 +25,7 @@ class _Values:
     Attributes:
         names: The values; "" for episodes without the attribute.
         trains: [values] labelled training episodes of each.
-        code: [episodes] index of each episode's value.
+        code: [episodes] index of each episode's value; -1 where no split holds the episode.
     """
 
     names: list[str]
@@ -49,7 +50,6 @@ def deal_by_attribute(
     values = _values_of(corpus, settings.key)
     _check_clients(values, settings.key, clients)
     owners = np.minimum(values.code, clients - 1)
-    owners = np.where(corpus.split < 3, owners, -1)
     names = [name or f"without-{settings.key}" for name in values.names[:clients]]
     if clients < len(values.names):
         names[-1] = OTHERS
@@ -58,32 +58,36 @@ def deal_by_attribute(
 
 def _values_of(corpus: Corpus, key: str) -> _Values:
     _check_key(corpus, key)
-    texts: list[str] = []
+    numbers: dict[str, int] = {"": 0}
+    parts = []
     for silo in corpus.silos:
-        column = silo.attributes.get(key)
-        names = ("",) if column is None else (*column.values, "")
-        codes = np.full(len(silo), -1) if column is None else column.codes
-        texts += [names[code] for code in codes.tolist()]
-    in_a_split = corpus.split < 3
-    found, code = np.unique(
-        np.array(texts, dtype=object)[in_a_split].astype(str), return_inverse=True
+        column = silo.attributes.get(key, Attribute((), np.full(len(silo), -1, dtype=np.int32)))
+        known = [numbers.setdefault(value, len(numbers)) for value in column.values]
+        # A code of -1, no such attribute, finds the last entry.
+        parts.append(np.array([*known, numbers[""]], dtype=np.int64)[column.codes])
+    number = np.concatenate(parts)
+    trains = np.bincount(number[corpus.trains], minlength=len(numbers)).tolist()
+    present = set(np.unique(number[corpus.dealt]).tolist())
+    names = sorted(
+        (name for name in numbers if numbers[name] in present),
+        key=lambda name: (-trains[numbers[name]], name),
     )
-    trains = np.bincount(code[corpus.trains[in_a_split]], minlength=len(found))
-    order = np.argsort(-trains, kind="stable")
-    rank = np.argsort(order)
-    codes = np.full(len(corpus), -1, dtype=np.int64)
-    codes[in_a_split] = rank[code]
-    return _Values([str(found[i]) for i in order], trains[order].tolist(), codes)
+    ranks = np.full(len(numbers), -1, dtype=np.int64)
+    ranks[[numbers[name] for name in names]] = np.arange(len(names))
+    return _Values(
+        names,
+        [trains[numbers[name]] for name in names],
+        np.where(corpus.dealt, ranks[number], -1),
+    )
 
 
 def _check_key(corpus: Corpus, key: str) -> None:
-    known = {
-        name: len(column.values)
-        for silo in corpus.silos
-        for name, column in silo.attributes.items()
-    }
-    if key not in known:
-        keys = ", ".join(f"{name} ({count} values)" for name, count in sorted(known.items()))
+    values: dict[str, set[str]] = {}
+    for silo in corpus.silos:
+        for name, column in silo.attributes.items():
+            values.setdefault(name, set()).update(column.values)
+    if key not in values:
+        keys = ", ".join(f"{name} ({len(found)} values)" for name, found in sorted(values.items()))
         raise SettingsError(
             f"partition.key: expected an attribute that episodes carry, one of: "
             f"{keys or 'none (the corpus has no attributes)'}; got {key!r}"
