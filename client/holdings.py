@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fglguard.corpora.splits import SPLITS
 from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings, PackedGraphs, concatenate
-from fglguard.partition import MIXED_DOMAIN, Share, partition
+from fglguard.partitions import MIXED_DOMAIN, Share, partition
 from fglguard.settings import RunSettings
 from fglguard.silo import Silo, open_silos
 

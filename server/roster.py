@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fglguard.errors import FederationError
-from fglguard.partition import partition
+from fglguard.partitions import partition
 from fglguard.settings import RunSettings
 from fglguard.silo import open_silos
 from strategies.cohort import Member
