@@ -64,7 +64,12 @@ class _Run:
     def go(self) -> Results:
         settings = self.settings
         started = time.monotonic()
-        gathered = gather(self.grid, roster_of(settings), settings, self.encoder.fingerprint)
+        gathered = gather(
+            self.grid,
+            roster_of(settings, self.encoder.fingerprint),
+            settings,
+            self.encoder.fingerprint,
+        )
         strategy = build_strategy(
             gathered.cohort, settings.strategy, settings.federation.minimum_clients, self.folder
         )

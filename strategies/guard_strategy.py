@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from fglguard.errors import FederationError, UpdateError
 from fglguard.settings import StrategySettings
+from strategies.admission import admit
 from strategies.cohort import Cohort, Member
+from strategies.robust_aggregation import combine, warn_of_few
 from strategies.updates import (
     Failure,
     FlatVector,
@@ -22,7 +24,6 @@ from strategies.updates import (
     read_update,
     unpack_parameters,
 )
-from strategies.weighting import weighted_sum
 
 logger = logging.getLogger("fglguard")
 
@@ -63,7 +64,8 @@ class GuardStrategy(Strategy):
         self.settings = settings
         self.minimum = minimum or len(cohort)
         self.observer = observer
-        self._parameters = 0
+        self._sent: FlatVector = np.empty(0, dtype=np.float32)
+        self._warned: set[str] = set()
 
     def broadcast(self) -> Mapping[str, FlatVector]:
         """Vectors [P] that go to every client beside the global parameters."""
@@ -101,7 +103,7 @@ class GuardStrategy(Strategy):
     ) -> Iterable[Message]:
         """Ask every member to train from the global model."""
         parameters = unpack_parameters(arrays)
-        self._parameters = len(parameters)
+        self._sent = parameters
         config = ConfigRecord({**config, **self.local_objective(), "round": server_round})
         arrays = pack_parameters(parameters, self.broadcast())
         return self._ask(MessageType.TRAIN, arrays, config)
@@ -118,8 +120,9 @@ class GuardStrategy(Strategy):
             "train",
             server_round,
             replies,
-            lambda reply, member: read_update(reply, member, self._parameters, self.exports),
+            lambda reply, member: read_update(reply, member, len(self._sent), self.exports),
         )
+        updates = [admit(update, self._sent, self.settings, server_round) for update in updates]
         weights = self.weights(updates)
         for update, weight in zip(updates, weights, strict=True):
             self.observer.trained(server_round, update, float(weight))
@@ -130,8 +133,10 @@ class GuardStrategy(Strategy):
     def aggregate(
         self, updates: Sequence[Update], weights: NDArray[np.float64]
     ) -> NDArray[np.float32]:
-        """The next global model from the updates, float32 [P]."""
-        return weighted_sum([update.parameters for update in updates], weights)
+        """The next global model from the updates, by `settings.aggregation`, float32 [P]."""
+        domains = [update.member.domain for update in updates]
+        warn_of_few(domains, self.settings, self._warned)
+        return combine([update.parameters for update in updates], weights, domains, self.settings)
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
