@@ -5,11 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from fglguard.corpora.splits import SPLITS
 from fglguard.errors import FederationError
-from fglguard.partitions import partition
+from fglguard.graph import GraphSettings
+from fglguard.partitions import Share, partition
 from fglguard.settings import RunSettings
-from fglguard.silo import open_silos
+from fglguard.silo import Silo, open_silos
 from strategies.cohort import Member
+
+Entry = tuple[str, str, int | None]
+"""Site, domain, most nodes."""
 
 
 @dataclass(frozen=True)
@@ -45,51 +52,84 @@ class Roster:
         )
 
 
-def roster_of(settings: RunSettings) -> Roster:
-    """The roster file that the settings name, or the simulation's partition."""
+def roster_of(settings: RunSettings, encoder_fingerprint: str) -> Roster:
+    """The roster file that the settings name, or the simulation's partition.
+
+    In a simulation the server holds the corpus too, so each client's `max_nodes` is what it truly
+    has: the nodes of its training graphs. What a client says in its reply to the query would be no
+    limit, since a client that inflates one count can inflate the other.
+    """
     if settings.federation.roster:
         return read_roster(Path(settings.federation.roster))
     silos = open_silos(Path(settings.corpus.path))
     shares = partition(silos, settings.partition, settings.federation.clients, settings.seed)
-    return _roster([(share.site, share.domain) for share in shares], "the partition")
+    caps = _training_nodes(silos, shares, encoder_fingerprint, settings.detector.rounds)
+    entries = [(share.site, share.domain, cap) for share, cap in zip(shares, caps, strict=True)]
+    return _roster(entries, "the partition")
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster: `{"sites": [{"site": "a", "domain": "banking"}, ...]}`.
+    """Read a roster: `{"sites": [{"site": "a", "domain": "banking", "max_nodes": 900}, ...]}`.
+
+    `max_nodes` may be left out; it is the most graph nodes, as the consortium agreed when the site
+    joined, that a site's updates count for.
 
     Raises:
         FederationError: The file can't be read, is not of that form, or names a site twice.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        entries = [(entry["site"], entry["domain"]) for entry in record["sites"]]
+        entries = [
+            (entry["site"], entry["domain"], entry.get("max_nodes")) for entry in record["sites"]
+        ]
     except (OSError, UnicodeDecodeError) as error:
         raise FederationError(f"federation.roster: {path} can't be read: {error}") from error
     except json.JSONDecodeError as error:
         raise FederationError(
             f"federation.roster: {path}:{error.lineno}: broken JSON ({error.msg})"
         ) from error
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise FederationError(
             f"federation.roster: {path}: expected "
-            '{"sites": [{"site": "...", "domain": "..."}, ...]}, '
+            '{"sites": [{"site": "...", "domain": "...", "max_nodes": ...}, ...]}, '
             f"got something else near {error}"
         ) from error
     return _roster(entries, str(path))
 
 
-def _roster(entries: Sequence[tuple[str, str]], source: str) -> Roster:
+def _training_nodes(
+    silos: Sequence[Silo], shares: Sequence[Share], encoder_fingerprint: str, rounds: int
+) -> list[int | None]:
+    if any(encoder_fingerprint not in silo.encoder_fingerprints() for silo in silos):
+        # Every client will refuse such a silo at the query, in words of its own.
+        return [None] * len(shares)
+    train = SPLITS.index("train")
+    counts = [
+        np.where(silo.split == train, silo.nodes(encoder_fingerprint, GraphSettings(rounds)), 0)
+        for silo in silos
+    ]
+    return [
+        sum(int(nodes[rows].sum()) for nodes, rows in zip(counts, share.indices, strict=True))
+        for share in shares
+    ]
+
+
+def _roster(entries: Sequence[Entry], source: str) -> Roster:
     seen: set[str] = set()
-    for site, domain in entries:
+    for site, domain, most in entries:
         if not isinstance(site, str) or not isinstance(domain, str) or not site or not domain:
             raise FederationError(
                 f"{source}: site and domain must be texts that are not empty, "
                 f"got {site!r} and {domain!r}"
+            )
+        if most is not None and (type(most) is not int or most < 1):
+            raise FederationError(
+                f"{source}: site {site!r}: max_nodes: expected a whole number above 0, got {most!r}"
             )
         if site in seen:
             raise FederationError(f"{source}: site {site!r} is named twice")
         seen.add(site)
     if not seen:
         raise FederationError(f"{source}: expected at least one site, got none")
-    members = tuple(Member(i, site, domain) for i, (site, domain) in enumerate(entries))
+    members = tuple(Member(index, *entry) for index, entry in enumerate(entries))
     return Roster(members, source)

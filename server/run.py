@@ -67,7 +67,8 @@ class _Run:
     def go(self) -> Results:
         settings = self.settings
         started = time.monotonic()
-        gathered = gather(self.grid, roster_of(settings), settings, self.encoder.fingerprint)
+        roster = roster_of(settings, self.encoder.fingerprint)
+        gathered = gather(self.grid, roster, settings, self.encoder.fingerprint)
         strategy = build_strategy(gathered.cohort, settings, self.folder)
         detector = build_detector(
             settings.detector.preset, self.encoder.dimension, seed=settings.seed

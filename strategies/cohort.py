@@ -12,11 +12,13 @@ class Member:
         index: Its place in the roster. Sums run in this order, so a seed gives the same bits.
         site: Its name.
         domain: Its domain, from the roster or the partition, never from the client's own word.
+        max_nodes: Most graph nodes that it may claim to train on; None for no limit.
     """
 
     index: int
     site: str
     domain: str
+    max_nodes: int | None = None
 
 
 class Cohort:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from fglguard.objectives.control_variates import CONTROL, CONTROL_CHANGE
 from strategies.balanced_strategy import BalancedStrategy
+from strategies.robust_aggregation import combine
 from strategies.updates import FlatVector, Update
 
 
@@ -19,7 +20,8 @@ class ControlledStrategy(BalancedStrategy):
     N the cohort's size (Karimireddy et al., SCAFFOLD, 2020, arXiv 1910.06378). So c stays the plain
     mean of all c_k, those of clients that did not take part included. The mean is unweighted: where
     all c_k have settled, every client descends the gradient c of (1 / N) sum of f_k, whatever the
-    aggregation's weights. A client whose update was not used has moved its c_k all the same; that
+    aggregation's weights. With a robust `aggregation` the sum inside a domain is that rule's centre
+    times the domain's number of updates. A client whose update was not used has moved its c_k all the same; that
     change is missing from c from then on.
     """
 
@@ -42,14 +44,17 @@ class ControlledStrategy(BalancedStrategy):
         self, updates: Sequence[Update], weights: NDArray[np.float64]
     ) -> NDArray[np.float32]:
         """The next global model; c moves along."""
-        total = np.zeros(self._parameters, dtype=np.float64)
-        for update in updates:
-            total += update.exports[CONTROL_CHANGE]
+        change = combine(
+            [update.exports[CONTROL_CHANGE] for update in updates],
+            np.full(len(updates), 1 / len(self.cohort)),
+            [update.member.domain for update in updates],
+            self.settings,
+        )
         parameters = super().aggregate(updates, weights)
-        self._control = (self._current() + total / len(self.cohort)).astype(np.float32)
+        self._control = self._current() + change
         return parameters
 
     def _current(self) -> FlatVector:
         if self._control is None:
-            return np.zeros(self._parameters, dtype=np.float32)
+            return np.zeros(len(self._sent), dtype=np.float32)
         return self._control

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from fglguard.objectives.control_variates import CONTROL_CHANGE
 from fglguard.objectives.drift import CORRECTED
+from strategies.admission import bounded
 from strategies.controlled_strategy import ControlledStrategy
-from strategies.updates import Update
+from strategies.updates import FlatVector, Update
 
 
 class FedDC(ControlledStrategy):
@@ -36,5 +37,13 @@ class FedDC(ControlledStrategy):
         self, updates: Sequence[Update], weights: NDArray[np.float64]
     ) -> NDArray[np.float32]:
         """The next global model from the corrected models; c moves along."""
-        corrected = [replace(update, parameters=update.exports[CORRECTED]) for update in updates]
+        corrected = [
+            replace(update, parameters=self._within_bound(update.exports[CORRECTED]))
+            for update in updates
+        ]
         return super().aggregate(corrected, weights)
+
+    def _within_bound(self, corrected: FlatVector) -> FlatVector:
+        if not self.settings.norm_bound:
+            return corrected
+        return bounded(corrected, self._sent, self.settings.norm_bound)[0]

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from fglguard.errors import QuorumError, UpdateError
 from fglguard.settings import RunSettings
+from strategies.admission import admit
 from strategies.cohort import Cohort, Member
+from strategies.robust_aggregation import combine, warn_of_few
 from strategies.sampling import (
     SIMULATED_SECONDS,
     clients_asked,
@@ -29,7 +31,6 @@ from strategies.updates import (
     read_update,
     unpack_parameters,
 )
-from strategies.weighting import weighted_sum
 
 logger = logging.getLogger("fglguard")
 
@@ -77,10 +78,11 @@ class GuardStrategy(Strategy):
         self.needed = clients_needed(len(cohort), self.federation.fraction)
         self._simulated = not self.federation.roster
         self._deadline = settings.faults.deadline
-        self._parameters = 0
+        self._sent: FlatVector = np.empty(0, dtype=np.float32)
         self._asked: dict[int, Member] = {}
         self._needed_now = 0
         self._arrival: dict[int, int] = {}
+        self._warned: set[str] = set()
 
     def broadcast(self) -> Mapping[str, FlatVector]:
         """Vectors [P] that go to every client beside the global parameters."""
@@ -102,6 +104,10 @@ class GuardStrategy(Strategy):
         present = [member.index for _, member in self.cohort]
         count = clients_asked(len(present), self.needed, self.federation.over_selection)
         return draw_clients(present, count, self.seed, server_round, attempt)
+
+    def admitted(self, server_round: int, update: Update) -> Update:
+        """The update as it counts: its node count capped, its length bounded."""
+        return admit(update, self._sent, self.settings, server_round)
 
     @abstractmethod
     def weights(self, updates: Sequence[Update]) -> NDArray[np.float64]:
@@ -137,7 +143,7 @@ class GuardStrategy(Strategy):
         `config` may hold `attempt`, which counts from 0 how often the round was tried before.
         """
         parameters = unpack_parameters(arrays)
-        self._parameters = len(parameters)
+        self._sent = parameters
         attempt = int(config.get("attempt", 0))  # type: ignore[arg-type]
         config = ConfigRecord(
             {**config, **self.local_objective(), "round": server_round, "attempt": attempt}
@@ -155,7 +161,9 @@ class GuardStrategy(Strategy):
             QuorumError: Too few updates can be used; every client is named.
         """
         usable = self.collect("train", server_round, replies, self._read_update)
-        updates = self._first(server_round, usable)
+        updates = [
+            self.admitted(server_round, update) for update in self._first(server_round, usable)
+        ]
         weights = self.weights(updates)
         for update, weight in zip(updates, weights, strict=True):
             self.observer.trained(server_round, update, float(weight))
@@ -166,8 +174,10 @@ class GuardStrategy(Strategy):
     def aggregate(
         self, updates: Sequence[Update], weights: NDArray[np.float64]
     ) -> NDArray[np.float32]:
-        """The next global model from the updates, float32 [P]."""
-        return weighted_sum([update.parameters for update in updates], weights)
+        """The next global model from the updates, by `settings.aggregation`, float32 [P]."""
+        domains = [update.member.domain for update in updates]
+        warn_of_few(domains, self.settings, self._warned)
+        return combine([update.parameters for update in updates], weights, domains, self.settings)
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -240,7 +250,7 @@ class GuardStrategy(Strategy):
         return by_node
 
     def _read_update(self, reply: Message, member: Member) -> Update:
-        update = read_update(reply, member, self._parameters, self.exports)
+        update = read_update(reply, member, len(self._sent), self.exports)
         if self._simulated and self._deadline:
             seconds = update.metrics.get(SIMULATED_SECONDS, 0.0)
             if seconds > self._deadline:

@@ -1,13 +1,9 @@
 """Pooled: not a federation but what one is compared with, everything trained in one place."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-
-from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
-from flwr.serverapp import Grid
+from collections.abc import Mapping
 
 from strategies.balanced_strategy import BalancedStrategy
-from strategies.cohort import Cohort
+from strategies.updates import Update
 
 
 class Pooled(BalancedStrategy):
@@ -22,25 +18,10 @@ class Pooled(BalancedStrategy):
         """The shared objective, on all clients' episodes."""
         return {**super().local_objective(), "pooled": True}
 
-    def configure_train(
-        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
-    ) -> Iterable[Message]:
-        """Ask the first member alone."""
-        with self._first_alone():
-            return list(super().configure_train(server_round, arrays, config, grid))
+    def asked(self, server_round: int, attempt: int) -> list[int]:
+        """The first member alone."""
+        return [min(member.index for _, member in self.cohort)]
 
-    def aggregate_train(
-        self, server_round: int, replies: Iterable[Message]
-    ) -> tuple[ArrayRecord, MetricRecord]:
-        """Its model is the next global one."""
-        with self._first_alone():
-            return super().aggregate_train(server_round, replies)
-
-    @contextmanager
-    def _first_alone(self) -> Iterator[None]:
-        cohort, minimum = self.cohort, self.minimum
-        self.cohort, self.minimum = Cohort(dict([next(iter(cohort))])), 1
-        try:
-            yield
-        finally:
-            self.cohort, self.minimum = cohort, minimum
+    def admitted(self, server_round: int, update: Update) -> Update:
+        """Taken as it is: it trained on more than the roster's cap for one site knows of."""
+        return update

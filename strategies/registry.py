@@ -8,6 +8,7 @@ from strategies.feddc import FedDC
 from strategies.fedprox import FedProx
 from strategies.fgssl import Fgssl
 from strategies.guard_strategy import GuardStrategy, Observer
+from strategies.local import Local
 from strategies.moon import Moon
 from strategies.pooled import Pooled
 from strategies.scaffold import Scaffold
@@ -20,6 +21,7 @@ STRATEGIES: dict[str, type[GuardStrategy]] = {
     "moon": Moon,
     "fgssl": Fgssl,
     "pooled": Pooled,
+    "local": Local,
 }
 
 

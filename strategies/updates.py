@@ -1,7 +1,9 @@
 """Updates as they come back from clients: checked, named by site, in roster order."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, Message
@@ -66,7 +68,7 @@ def unpack_vectors(arrays: ArrayRecord, others: Sequence[str] = ()) -> dict[str,
     wanted = [PARAMETERS, *others]
     if sorted(arrays) != sorted(wanted):
         raise UpdateError(f"expected the arrays {sorted(wanted)}, got {sorted(arrays)}")
-    vectors = {name: arrays[name].numpy() for name in wanted}
+    vectors = {name: _numbers(arrays[name], name) for name in wanted}
     size = vectors[PARAMETERS].shape
     for name, vector in vectors.items():
         if vector.dtype != np.float32 or vector.ndim != 1:
@@ -77,6 +79,13 @@ def unpack_vectors(arrays: ArrayRecord, others: Sequence[str] = ()) -> dict[str,
         if vector.shape != size:
             raise UpdateError(f"{name}: expected {size[0]} numbers, got {vector.shape[0]}")
     return vectors
+
+
+def _numbers(array: Array, name: str) -> NDArray[Any]:
+    try:
+        return array.numpy()
+    except (ValueError, TypeError, EOFError, OSError) as error:
+        raise UpdateError(f"{name}: expected a serialised array, got bytes of no array") from error
 
 
 def unpack_parameters(arrays: ArrayRecord) -> FlatVector:
@@ -99,7 +108,8 @@ def read_update(reply: Message, member: Member, size: int, exports: Sequence[str
 
     Raises:
         UpdateError: The client reported an error, or its update has another shape, is not finite,
-            or does not say how many nodes it was trained on.
+            or its metrics are not finite numbers, or it does not say how many nodes it was
+            trained on.
     """
     if reply.has_error():
         raise UpdateError(reply.error.reason)
@@ -116,4 +126,7 @@ def read_update(reply: Message, member: Member, size: int, exports: Sequence[str
     if not isinstance(nodes, int) or nodes < 1:
         raise UpdateError(f"metrics.nodes: expected a whole number above 0, got {nodes!r}")
     numbers = {k: float(v) for k, v in metrics.items() if isinstance(v, int | float)}
+    for name in ("loss", *numbers):
+        if not math.isfinite(numbers.get(name, math.nan)):
+            raise UpdateError(f"metrics.{name}: expected a finite number, got {metrics.get(name)}")
     return Update(member, vectors.pop(PARAMETERS), nodes, numbers, vectors)

@@ -242,14 +242,18 @@ class Silo:
         Raises:
             SiloError: They were not prepared; the text names the command that does it.
         """
-        fingerprint = settings.fingerprint(encoder_fingerprint)
-        if fingerprint not in self._manifest.graphs:
-            self._refresh()
-        stored = self._manifest.graphs.get(fingerprint)
-        if stored is None:
-            raise SiloError(self._unprepared(encoder_fingerprint, settings))
+        stored = self._stored_graphs(encoder_fingerprint, settings)
         dimension = self._manifest.embeddings[encoder_fingerprint].dimension
         return map_graphs(self.path / stored.folder, len(self), dimension)
+
+    def nodes(self, encoder_fingerprint: str, settings: GraphSettings) -> NDArray[np.int64]:
+        """Number of nodes of each episode's graph, [episodes].
+
+        Raises:
+            SiloError: The graphs were not prepared; the text names the command that does it.
+        """
+        folder = self.path / self._stored_graphs(encoder_fingerprint, settings).folder
+        return np.diff(map_array(folder / "node_offsets.npy", np.int64, (len(self) + 1,)))
 
     def encoder_fingerprints(self) -> list[str]:
         """Fingerprints of the encoders that have encoded every text."""
@@ -281,6 +285,15 @@ class Silo:
             SiloError: A file is missing or was changed.
         """
         check_hashes(self.path, self._manifest)
+
+    def _stored_graphs(self, encoder_fingerprint: str, settings: GraphSettings) -> StoredGraphs:
+        fingerprint = settings.fingerprint(encoder_fingerprint)
+        if fingerprint not in self._manifest.graphs:
+            self._refresh()
+        stored = self._manifest.graphs.get(fingerprint)
+        if stored is None:
+            raise SiloError(self._unprepared(encoder_fingerprint, settings))
+        return stored
 
     def _map(
         self, name: str, dtype: type[np.generic], shape: tuple[int | None, ...]
