@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fglguard.corpora.selection import open_corpus
 from fglguard.errors import FederationError
 from fglguard.partition import partition
 from fglguard.settings import RunSettings
-from fglguard.silo import open_silos
 from strategies.cohort import Member
 
 
@@ -49,7 +49,7 @@ def roster_of(settings: RunSettings) -> Roster:
     """The roster file that the settings name, or the simulation's partition."""
     if settings.federation.roster:
         return read_roster(Path(settings.federation.roster))
-    silos = open_silos(Path(settings.corpus.path))
+    silos = open_corpus(settings.corpus)
     shares = partition(silos, settings.partition, settings.federation.clients, settings.seed)
     return _roster([(share.site, share.domain) for share in shares], "the partition")
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from scripts.sweep.status import Outcome
@@ -42,7 +43,7 @@ class SweepProgress:
         count = f"{self._done}/{self._total}"
         if outcome.state == "failed":
             reason = (outcome.reason or "").splitlines()[0]
-            text = f"[red]{count} failed: {name}: {reason}[/red]"
+            text = f"[red]{count} failed: {name}: {escape(reason)}[/red]"
         else:
             auroc = "undefined" if outcome.auroc is None else f"{outcome.auroc:.3f}"
             seconds = "" if outcome.seconds is None else f", {outcome.seconds:.0f} s"

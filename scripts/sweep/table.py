@@ -1,5 +1,6 @@
 """The table that ends a sweep."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -28,9 +29,7 @@ def print_sweep(
             console.print(f"  {escape(_indented(outcome.reason or 'unknown'))}", soft_wrap=True)
             if outcome.folder is not None:
                 console.print(f"  {outcome.folder / 'status.json'}", soft_wrap=True)
-    counts = {state: 0 for state in (one.state for one in outcomes)}
-    for one in outcomes:
-        counts[one.state] += 1
+    counts = Counter(one.state for one in outcomes)
     console.print(
         f"{len(points)} points: "
         + ", ".join(f"{count} {_told(state)}" for state, count in counts.items())
