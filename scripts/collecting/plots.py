@@ -95,7 +95,8 @@ def _draw(panels: Mapping[str, pl.DataFrame], x: Axis, figure: str, domain: str)
     columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     width = max(5.2, 1.2 + (2.6 if columns > 1 else 4.6) * columns)
-    drawn = Figure(figsize=(width, 1.2 + 2.5 * rows + (0.5 if rows == 1 else 0)))
+    height = 1.2 + 2.5 * rows + (0.5 if rows == 1 else 0)
+    drawn = Figure(figsize=(width, height), layout="constrained")
     grid = drawn.subplots(rows, columns, sharey=True, sharex=True, squeeze=False)
     lines = sorted({name for panel in panels.values() for name in panel[LINE].unique()})
     seeds: set[int] = set()
@@ -107,7 +108,7 @@ def _draw(panels: Mapping[str, pl.DataFrame], x: Axis, figure: str, domain: str)
         above = grid[-2, list(grid[-1]).index(place)] if rows > 1 else None
         if above is not None:
             above.tick_params(labelbottom=True)
-    drawn.supxlabel(_axis_label(x), fontsize=10)
+    drawn.supxlabel(f"{_axis_label(x)}\n", fontsize=10)
     drawn.supylabel(_figure_label(figure, domain), fontsize=10)
     _legend(drawn, grid[0, 0], _caption(seeds))
     return drawn
@@ -214,11 +215,14 @@ def _legend(drawn: Figure, first: Axes, caption: str) -> None:
                 handles.append(handle)
                 labels.append(label)
     drawn.legend(
-        handles, labels, loc="upper center", ncols=min(6, len(labels)), frameon=False, fontsize=9
+        handles,
+        labels,
+        loc="outside upper center",
+        ncols=min(6, len(labels)),
+        frameon=False,
+        fontsize=9,
     )
-    width, height = drawn.get_size_inches()
-    drawn.text(0.99, 0.01, caption, ha="right", va="bottom", fontsize=7, color="#555555")
-    drawn.tight_layout(rect=(0.0, 0.16 / height, 1.0, 1 - 0.3 / height))
+    drawn.text(0.5, 0.01, caption, ha="center", va="bottom", fontsize=7.5, color="#555555")
 
 
 def _save(drawn: Figure, stem: Path) -> list[Path]:

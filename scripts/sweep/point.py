@@ -59,20 +59,29 @@ def read_points(composed: Sequence[tuple[tuple[str, ...], DictConfig]]) -> list[
     return points
 
 
-def folder_of(point: Point, sweep: Path) -> Path:
-    """The point's folder: `<sweep>/<readable name>-<digest>`.
+def folders_of(points: Sequence[Point], sweep: Path) -> list[Path | None]:
+    """Each point's folder, `<sweep>/<readable name>-<digest>`; None for one that can't run.
 
     The digest decides: a folder that ends with it is the point's, whatever the rest of its name,
-    so that a larger sweep finds what a smaller one has done.
+    so that a larger sweep finds what a smaller one has done, and points that differ in nothing
+    that matters are one.
 
     Raises:
-        SiloError: Its silos can't be read.
+        SiloError: A point's silos can't be read.
     """
-    if point.settings is None:
-        raise ValueError(f"{point.label}: a point without settings has no folder")
-    digest = outcome_digest(point.settings)
-    known = sorted(sweep.glob(f"*-{digest}"))
-    return known[0] if known else sweep / f"{readable_name(point.label)}-{digest}"
+    known: dict[str, Path] = {}
+    folders: list[Path | None] = []
+    for point in points:
+        if point.settings is None or point.problem:
+            folders.append(None)
+            continue
+        digest = outcome_digest(point.settings)
+        if digest not in known:
+            there = sorted(sweep.glob(f"*-{digest}"))
+            name = f"{readable_name(point.label)}-{digest}"
+            known[digest] = there[0] if there else sweep / name
+        folders.append(known[digest])
+    return folders
 
 
 def readable_name(label: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import shutil
+import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from omegaconf import DictConfig
 from fglguard.errors import FederationError, FglguardError
 from fglguard.settings import values_of
 from scripts.corpus_preparation import prepare_corpus
-from scripts.sweep.point import Point, folder_of, read_points, readable_name
+from scripts.sweep.point import Point, folders_of, read_points, readable_name
 from scripts.sweep.pool import Pool
 from scripts.sweep.progress import sweep_progress
 from scripts.sweep.status import Outcome, completed, is_completed, mark_failed
@@ -47,9 +48,9 @@ def run_sweep(
         FglguardError: Another sweep works in the folder, or the sweep is over a setting that is
             not part of a point.
     """
-    with _alone_in(folder):
+    with _alone_in(folder), _terminable():
         points = _with_corpora(read_points(composed))
-        places = [None if point.problem else folder_of(point, folder) for point in points]
+        places = folders_of(points, folder)
         outcomes: dict[Path, Outcome] = {
             place: completed(place, "skipped") for place in places if place and is_completed(place)
         }
@@ -151,6 +152,16 @@ def _at_a_time(points: Iterable[Point], workers: int) -> int:
     if backends - {"inprocess"}:
         return 1
     return workers or len(os.sched_getaffinity(0))
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Take a request to terminate as Ctrl-C, so that it ends the workers too."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

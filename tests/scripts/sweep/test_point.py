@@ -11,7 +11,7 @@ from fglguard.settings import RunSettings
 from fglguard.silo import Silo
 from scripts.generate_flower_config import composed
 from scripts.sweep.digest import outcome_digest
-from scripts.sweep.point import folder_of, read_points, readable_name
+from scripts.sweep.point import folders_of, read_points, readable_name
 
 
 @pytest.fixture
@@ -90,8 +90,9 @@ def test_a_folder_is_found_by_its_digest_whatever_its_name(settings, tmp_path):
             )
         ]
     )
-    new = folder_of(point, tmp_path)
+    (new,) = folders_of([point], tmp_path)
     assert new == tmp_path / f"seed-0-{outcome_digest(settings)}"
     other = tmp_path / f"another-name-{outcome_digest(settings)}"
     other.mkdir()
-    assert folder_of(point, tmp_path) == other
+    same = dataclasses.replace(point, label=("federation.workers=7",))
+    assert folders_of([same, point], tmp_path) == [other, other]

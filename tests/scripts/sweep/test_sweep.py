@@ -107,6 +107,8 @@ def started(sweep_command, environment, tmp_path):
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # A shell's background jobs ignore Ctrl-C, and hand that down.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         running.append(process)
         deadline = time.monotonic() + 120
@@ -148,12 +150,13 @@ def test_a_killed_worker_costs_its_point_alone(started, tmp_path):
     assert status(points["rounds-1"])["state"] == "completed"
 
 
-def test_ctrl_c_ends_the_workers_and_tells_what_is_missing(started, sweep, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_workers_and_tells_what_is_missing(started, sweep, tmp_path, number):
     process, pid = started("federation.rounds=100000,1", "hydra.launcher.workers=1")
     second = sweep("federation.rounds=1")
     assert second.returncode == 2
     assert "another sweep works in" in second.stderr
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, number)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "2 points: 1 interrupted, 1 not run" in out
