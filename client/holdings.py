@@ -12,7 +12,7 @@ from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
 from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings, PackedGraphs, concatenate
-from fglguard.partition import Share, partition
+from fglguard.partitions import Share, partition
 from fglguard.settings import CorpusSettings, RunSettings
 from fglguard.silo import Silo, open_silos
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fglguard.corpora.selection import open_corpus
 from fglguard.errors import FederationError
-from fglguard.partition import partition
+from fglguard.partitions import partition
 from fglguard.settings import RunSettings
 from strategies.cohort import Member
 

@@ -14,6 +14,7 @@ from fglguard.episode import Episode, encode_line
 from fglguard.errors import SiloError
 from fglguard.files import write_atomically
 from fglguard.silo.arrays import save_array
+from fglguard.silo.attributes import AttributeColumns, write_attributes
 
 EPISODES = "episodes.jsonl"
 TEXT_ID_BYTES = 16
@@ -33,6 +34,7 @@ class IndexBuilder:
     split_names: list[str | None] = field(default_factory=list)
     message_text: list[int] = field(default_factory=list)
     texts: dict[bytes, int] = field(default_factory=dict)
+    attributes: AttributeColumns = field(default_factory=AttributeColumns)
     _ids: set[str] = field(default_factory=set)
 
     def add(self, episode: Episode, line_bytes: int) -> None:
@@ -53,6 +55,7 @@ class IndexBuilder:
         self.domain.append(episode.domain)
         self.tasks.append(episode.task)
         self.split_names.append(_split_name(episode))
+        self.attributes.add(episode.attributes)
         for text in episode.texts:
             self.message_text.append(self.texts.setdefault(text_id(text), len(self.texts)))
 
@@ -82,7 +85,7 @@ def write_episodes_indexed(folder: Path, episodes: Iterable[Episode]) -> IndexBu
 def write_index(
     folder: Path, builder: IndexBuilder, split: NDArray[np.uint8]
 ) -> tuple[list[Path], tuple[str, ...]]:
-    """Write the index arrays; returns their paths and the domains' names."""
+    """Write the index; returns its files' paths and the domains' names."""
     domains = tuple(sorted(set(builder.domain)))
     codes = {name: code for code, name in enumerate(domains)}
     ids = np.frombuffer(b"".join(builder.texts), dtype=np.uint8).reshape(-1, TEXT_ID_BYTES)
@@ -97,6 +100,7 @@ def write_index(
         "text_ids": ids,
     }
     paths = [save_array(folder / f"{name}.npy", array) for name, array in arrays.items()]
+    paths.append(write_attributes(folder, builder.attributes.columns()))
     return [folder / EPISODES, *paths], domains
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -20,6 +20,7 @@ from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings, PackedGraphs
 from fglguard.progress import progress_bar
 from fglguard.silo.arrays import map_array
+from fglguard.silo.attributes import ATTRIBUTES, Attribute, collect, read_attributes
 from fglguard.silo.embeddings import encode_missing, gather, known_rows
 from fglguard.silo.importing import import_episodes
 from fglguard.silo.index import EPISODES, TEXT_ID_BYTES
@@ -162,6 +163,19 @@ class Silo:
     def texts(self) -> int:
         """Number of distinct texts in all messages."""
         return self._manifest.counts["texts"]
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Attribute]:
+        """What is known of the episodes besides, by key; read when first asked for.
+
+        Raises:
+            SiloError: The file that holds it is damaged.
+        """
+        path = self._data / ATTRIBUTES
+        if path.relative_to(self.path).as_posix() in self._manifest.files:
+            return read_attributes(path, len(self))
+        # A silo imported before there was such a file: its episodes say it, in more time.
+        return collect(episode.attributes for episode in self.episodes())
 
     def episodes(
         self, indices: Sequence[int] | NDArray[np.integer[Any]] | None = None

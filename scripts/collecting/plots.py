@@ -28,7 +28,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
 MOST_PANELS = 24
 COLUMNS = 4
-DODGE = 0.02
+DODGE = 0.03
 STYLE = {
     "svg.hashsalt": "fglguard",
     "svg.fonttype": "none",

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fglguard.errors import SettingsError
-from fglguard.partition import MIXED_DOMAIN, partition
+from fglguard.partitions import MIXED_DOMAIN, partition
 from fglguard.settings import PartitionSettings
 
 
