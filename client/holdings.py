@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
 from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings, PackedGraphs, concatenate
 from fglguard.partitions import MIXED_DOMAIN, Share, partition
-from fglguard.settings import RunSettings
+from fglguard.settings import CorpusSettings, RunSettings
 from fglguard.silo import Silo, open_silos
 
 
@@ -58,7 +59,7 @@ def simulated_holdings(settings: RunSettings, client: int, clients: int) -> Hold
         SiloError: The silo is missing, or was not prepared with the run's encoder.
     """
     share = _shares(settings, clients)[client]
-    parts = list(zip(_silos_at(settings.corpus.path), share.indices, strict=True))
+    parts = list(zip(_corpus(settings.corpus), share.indices, strict=True))
     return _open(parts, settings, share.site, share.domain)
 
 
@@ -72,7 +73,7 @@ def pooled_holdings(settings: RunSettings, clients: int) -> tuple[Holdings, list
         SettingsError: The partition does not fit `clients` clients.
         SiloError: The silo is missing, or was not prepared with the run's encoder.
     """
-    shares, silos = _shares(settings, clients), _silos_at(settings.corpus.path)
+    shares, silos = _shares(settings, clients), _corpus(settings.corpus)
     by_silo = list(zip(*(share.indices for share in shares), strict=True))
     rows = [np.sort(np.concatenate(parts)) for parts in by_silo]
     train = SPLITS.index("train")
@@ -105,13 +106,18 @@ def site_holdings(settings: RunSettings, site: str, path: str) -> Holdings:
 
 
 @lru_cache(maxsize=4)
+def _corpus(settings: CorpusSettings) -> tuple[Silo, ...]:
+    return tuple(open_corpus(settings))
+
+
+@lru_cache(maxsize=4)
 def _silos_at(path: str) -> tuple[Silo, ...]:
     return tuple(open_silos(Path(path)))
 
 
 @lru_cache(maxsize=4)
 def _shares(settings: RunSettings, clients: int) -> list[Share]:
-    return partition(_silos_at(settings.corpus.path), settings.partition, clients, settings.seed)
+    return partition(_corpus(settings.corpus), settings.partition, clients, settings.seed)
 
 
 def _open(

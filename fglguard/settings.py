@@ -52,11 +52,13 @@ class CorpusSettings:
         name: What the corpus is called in results.
         path: A silo, or a folder of silos; relative to the working directory.
         encoder: Which utterance encoder embeds the texts.
+        domains: In a simulation, the domains to keep, with commas between them; empty: all.
     """
 
     name: str
     path: str
     encoder: str
+    domains: str
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,18 @@
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from rich.console import Console
 
 from fglguard.corpora import corpus
 from fglguard.corpora.replay import generate
 from fglguard.encoder import load_encoder
 from fglguard.episode import Episode, Problem
-from fglguard.errors import SettingsError
+from fglguard.errors import SettingsError, SiloError
 from fglguard.graph import GraphSettings
 from fglguard.settings import RunSettings
 from fglguard.silo import Silo, open_silos
@@ -23,6 +26,9 @@ REAL_LOGS = {
 }
 """Folder under `corpus.root`, and its format."""
 
+LOCK_SECONDS = 3600.0
+"""How long to wait while another process prepares the same corpus."""
+
 console = Console(stderr=True)
 
 
@@ -34,14 +40,36 @@ def prepare_corpus(settings: RunSettings, root: Path | None) -> None:
 
     Raises:
         SettingsError: There is no silo and the corpus is not one that can be made.
+        SiloError: Another process has been preparing it for too long, or a silo is damaged.
     """
     path = Path(settings.corpus.path)
-    if not path.exists():
-        _make(settings.corpus.name, path, root)
-    encoder = load_encoder(settings.corpus.encoder, threads=os.cpu_count() or 1)
-    graph_settings = GraphSettings(rounds=settings.detector.rounds)
-    for silo in open_silos(path):
-        silo.prepare(encoder, graph_settings, progress=True)
+    with _alone_at(path):
+        if not path.exists():
+            _make(settings.corpus.name, path, root)
+        encoder = load_encoder(settings.corpus.encoder, threads=os.cpu_count() or 1)
+        graph_settings = GraphSettings(rounds=settings.detector.rounds)
+        for silo in open_silos(path):
+            silo.prepare(encoder, graph_settings, progress=True)
+
+
+@contextmanager
+def _alone_at(path: Path) -> Iterator[None]:
+    if path.exists() and not os.access(path.parent, os.W_OK):
+        # Nothing can be made there; a silo that is prepared can still be used.
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=LOCK_SECONDS)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise SiloError(
+            f"corpus.path: another process has been preparing {path} for {LOCK_SECONDS:g} s"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _make(name: str, path: Path, root: Path | None) -> None:

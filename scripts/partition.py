@@ -12,12 +12,12 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
 
+from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
 from fglguard.errors import FglguardError
 from fglguard.partitions import partition
 from fglguard.partitions.counts import ShareCounts, count_shares
 from fglguard.settings import PartitionSettings, RunSettings, flatten
-from fglguard.silo import open_silos
 from scripts.corpus_preparation import prepare_corpus
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -54,7 +54,7 @@ def show_partition(settings: RunSettings) -> None:
         SettingsError: The partition does not fit the corpus, or the file's ending no format.
         SiloError: A silo can't be opened.
     """
-    silos = open_silos(settings.corpus.path)
+    silos = open_corpus(settings.corpus)
     shares = partition(silos, settings.partition, settings.federation.clients, settings.seed)
     counts = count_shares(shares, silos)
     title = f"{settings.corpus.name}: {describe(settings.partition)}, {len(shares)} clients"

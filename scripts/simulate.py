@@ -1,7 +1,7 @@
 """Simulate a federation: `python scripts/simulate.py strategy=fedprox federation.rounds=40`.
 
-Hydra composes the run from `conf/`; `-m` sweeps. `federation.backend` says where clients run: in
-this process, or on Ray through `flwr run`.
+Hydra composes the run from `conf/`; `-m` sweeps (`scripts/sweep`). `federation.backend` says where
+clients run: in this process, or on Ray through `flwr run`.
 """
 
 import sys
@@ -9,45 +9,34 @@ from pathlib import Path
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-from fglguard.errors import FglguardError, SettingsError
-from fglguard.settings import RunSettings, Scalar, flatten
+from fglguard.errors import FglguardError
+from fglguard.settings import RunSettings
+from scripts.configuration import flat_values, register_resolvers
 from scripts.corpus_preparation import prepare_corpus
 from scripts.resume import with_settings_of_the_folder
 from scripts.simulation import simulate_run
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
+register_resolvers()
+
 
 @hydra.main(version_base=None, config_path=str(CONF), config_name="config")
 def main(config: DictConfig) -> None:
     """Prepare the corpus where needed, run, print the results."""
     try:
-        flat = _flat(config)
-        root = flat.pop("corpus.root", None)
-        if flat["resume"]:
+        values, root = flat_values(config)
+        if values["resume"]:
             overrides = list(HydraConfig.get().overrides.task)
-            flat = with_settings_of_the_folder(flat, overrides)
-        settings = RunSettings.from_flat(flat)
-        prepare_corpus(settings, None if root is None else Path(str(root)))
+            values = with_settings_of_the_folder(values, overrides)
+        settings = RunSettings.from_flat(values)
+        prepare_corpus(settings, root)
         simulate_run(settings)
     except FglguardError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-
-
-def _flat(config: DictConfig) -> dict[str, Scalar]:
-    missing = sorted(OmegaConf.missing_keys(config))
-    if missing:
-        raise SettingsError(f"{missing[0]}: this setting has no default; give {missing[0]}=...")
-    flat = flatten(OmegaConf.to_container(config, resolve=True))
-    job = HydraConfig.get()
-    if job.mode == RunMode.MULTIRUN:
-        base = flat["output"] or job.sweep.dir
-        flat["output"] = str(Path(base) / str(job.job.num))
-    return flat
 
 
 if __name__ == "__main__":

@@ -4,17 +4,16 @@ A federation can't have these, since they need every site's text in one place; a
 and a guard that does not beat them is not worth deploying.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fglguard.baselines.floors import floors
+from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
 from fglguard.episode import Episode
 from fglguard.evaluation.metrics import auroc
 from fglguard.settings import RunSettings
-from fglguard.silo import open_silos
 
 
 def floor_aurocs(settings: RunSettings) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def floor_aurocs(settings: RunSettings) -> dict[str, Any]:
 
 def _labelled(settings: RunSettings, split: str) -> list[Episode]:
     episodes: list[Episode] = []
-    for silo in open_silos(Path(settings.corpus.path)):
+    for silo in open_corpus(settings.corpus):
         rows = np.flatnonzero((silo.split == SPLITS.index(split)) & (silo.label >= 0))
         episodes += silo.episodes(rows)
     return episodes

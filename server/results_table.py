@@ -7,12 +7,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from server.clients_table import print_clients
+
 WIDTH = 140
 FLOORS = {"counts": "counts", "tfidf": "TF-IDF", "hashed_words": "hashed words"}
 
 
 def print_results(results: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print the guard's figures by domain, the text floors beside them, and the threshold."""
+    """Print the guard's figures by domain, text floors, threshold, clients and their fairness."""
     console = console or Console(width=WIDTH, markup=False)
     console.print(results_table(results))
     calibration = results["calibration"]
@@ -26,6 +28,7 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
     )
     for line in _reasons(results):
         console.print(line)
+    print_clients(results, console)
     seconds = results["seconds"]
     console.print(
         f"{results['parameters']:,} parameters from {len(results['clients'])} clients; "

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
 from fglguard.errors import FederationError
 from fglguard.graph import GraphSettings
 from fglguard.partitions import Share, partition
 from fglguard.settings import RunSettings
-from fglguard.silo import Silo, open_silos
+from fglguard.silo import Silo
 from strategies.cohort import Member
 
 Entry = tuple[str, str, int | None]
@@ -61,7 +62,7 @@ def roster_of(settings: RunSettings, encoder_fingerprint: str) -> Roster:
     """
     if settings.federation.roster:
         return read_roster(Path(settings.federation.roster))
-    silos = open_silos(Path(settings.corpus.path))
+    silos = open_corpus(settings.corpus)
     shares = partition(silos, settings.partition, settings.federation.clients, settings.seed)
     caps = _training_nodes(silos, shares, encoder_fingerprint, settings.detector.rounds)
     entries = [(share.site, share.domain, cap) for share, cap in zip(shares, caps, strict=True)]

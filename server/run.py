@@ -15,6 +15,7 @@ from fglguard.errors import FglguardError
 from fglguard.graph import GraphSettings
 from fglguard.parameters import flatten
 from fglguard.settings import RunSettings, values_of
+from server.client_figures import client_fairness, client_figures
 from server.evaluation import evaluate_domains
 from server.floors import floor_aurocs
 from server.gathering import Gathered, gather
@@ -83,15 +84,16 @@ class _Run:
         test = self.scores(strategy, detector, "test")
         evaluation = evaluate_domains(test, calibration.threshold, settings.seed)
         floors = floor_aurocs(settings) if self.simulated else None
+        clients = client_figures(
+            gathered.cohort, gathered.sizes, test, self.folder.path / "metrics.jsonl"
+        )
         self.save_guard(detector, calibration, gathered)
         return {
             "calibration": _record(calibration),
             "test": evaluation,
             "floors": floors,
-            "clients": {
-                member.site: {"domain": member.domain, **gathered.sizes[member.site]}
-                for _, member in gathered.cohort
-            },
+            "clients": clients,
+            "fairness": client_fairness(clients),
             "participation": participation(self.folder.path / "metrics.jsonl"),
             "parameters": len(flatten(detector)),
             "seconds": {

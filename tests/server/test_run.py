@@ -260,3 +260,11 @@ def site_nodes(tmp_path, make_episode, load_encoder, graph_settings, safe_only):
 
 def test_torch_uses_one_thread_a_worker():
     assert torch.get_num_threads() == 1
+
+
+def test_one_domain_of_several_can_be_run_alone(run_config):
+    folder = run(run_config(corpus__domains="b", federation__rounds=1))
+    trained = {line["site"] for line in lines(folder) if line["kind"] == "train"}
+    assert trained == {"b-0", "b-1", "b-2", "b-3"}
+    results = json.loads((folder / "results.json").read_text())
+    assert set(results["test"]["domains"]) == set(results["floors"]["tfidf"]["domains"]) == {"b"}
