@@ -9,7 +9,7 @@ from pathlib import Path
 from flwr.app import Context, Error, Message
 from flwr.common.constant import ErrorCode
 
-from client.identity import is_simulated
+from client.identity import is_simulated, name_of
 from fglguard.errors import FglguardError
 
 logger = logging.getLogger("fglguard")
@@ -33,7 +33,7 @@ def report_failure(handler: Handler) -> Handler:
             return handler(message, context)
         except Exception as error:
             logger.exception("the %s handler failed", message.metadata.message_type)
-            reason = describe(error, whole=is_simulated(context))
+            reason = f"{name_of(context)}: {describe(error, whole=is_simulated(context))}"
             failed = Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, reason)
             return Message(failed, reply_to=message)
 

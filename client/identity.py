@@ -15,6 +15,14 @@ def is_simulated(context: Context) -> bool:
     return "data-path" not in context.node_config
 
 
+def name_of(context: Context) -> str:
+    """Who a node is, as far as its node config says."""
+    node = context.node_config
+    if "site" in node:
+        return f"site {node['site']}"
+    return f"client {node['partition-id']}" if "partition-id" in node else "an unnamed client"
+
+
 def run_settings(context: Context) -> RunSettings:
     """The run's settings as they came with the run."""
     return RunSettings.from_flat(context.run_config)

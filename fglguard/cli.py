@@ -47,7 +47,7 @@ def _reported(command: Callable[..., None]) -> Callable[..., None]:
     def run(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
-        except FglguardError as error:
+        except (FglguardError, OSError) as error:  # OSError: a full disk, no permission, ...
             print(f"error: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
 

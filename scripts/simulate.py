@@ -34,7 +34,7 @@ def main(config: DictConfig) -> None:
         settings = RunSettings.from_flat(values)
         prepare_corpus(settings, root)
         simulate_run(settings)
-    except FglguardError as error:
+    except (FglguardError, OSError) as error:  # OSError: a full disk, no permission, ...
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
 

@@ -13,6 +13,7 @@ from fglguard.errors import FederationError
 from fglguard.settings import RunSettings
 from server.roster import Roster
 from strategies.cohort import Cohort, Member
+from strategies.guard_strategy import MALFORMED
 
 logger = logging.getLogger("fglguard")
 
@@ -35,9 +36,12 @@ class Gathered:
 def gather(grid: Grid, roster: Roster, settings: RunSettings, encoder_fingerprint: str) -> Gathered:
     """Query every connected node; stop with a clear error on any mismatch.
 
+    A client that fails or says nothing is left out, as long as `federation.minimum_clients` remain.
+
     Raises:
-        FederationError: Too few clients within `federation.connect_timeout`, or a client fails,
-            is not on the roster, claims another domain, or has another schema, version or encoder.
+        FederationError: Too few clients are there within `federation.connect_timeout` or answer;
+            or one is not on the roster, claims another domain, or has another schema, version or
+            encoder.
     """
     nodes = _wait_for_nodes(grid, settings)
     config = ConfigRecord(
@@ -54,22 +58,32 @@ def gather(grid: Grid, roster: Roster, settings: RunSettings, encoder_fingerprin
     replies = list(grid.send_and_receive(messages, timeout=settings.federation.timeout))
     members: dict[int, Member] = {}
     sizes: dict[str, dict[str, int]] = {}
-    problems = []
+    mismatches: list[str] = []
+    absent = [f"{len(nodes) - len(replies)} clients did not answer the query"]
+    absent = absent if len(replies) < len(nodes) else []
     for reply in replies:
-        node = reply.metadata.src_node_id
+        if reply.has_error():
+            absent.append(f"a client failed: {reply.error.reason}")
+            continue
         try:
             member = _check(reply, roster, encoder_fingerprint)
             if member in members.values():
                 raise FederationError(f"site {member.site}: two nodes answer to this name")
+            size = {key: int(value) for key, value in reply.content["metrics"].items()}
+        except MALFORMED as error:
+            logger.exception("query: node %d", reply.metadata.src_node_id)
+            absent.append(f"a client's answer is malformed ({type(error).__name__}: {error})")
         except FederationError as error:
-            problems.append(str(error))
-            continue
-        members[node] = member
-        sizes[member.site] = {key: int(value) for key, value in reply.content["metrics"].items()}
-    if len(replies) < len(nodes):
-        problems.append(f"{len(nodes) - len(replies)} clients did not answer the query")
-    if problems:
-        raise FederationError("the run can't start:\n" + "\n".join(f"- {p}" for p in problems))
+            mismatches.append(str(error))
+        else:
+            members[reply.metadata.src_node_id] = member
+            sizes[member.site] = size
+    minimum = settings.federation.minimum_clients or settings.federation.clients
+    if mismatches or len(members) < minimum:
+        problems = "\n".join(f"- {problem}" for problem in [*mismatches, *absent])
+        raise FederationError(f"the run can't start:\n{problems}")
+    for problem in absent:
+        logger.warning("going on without it: %s", problem)
     return Gathered(Cohort(members), sizes)
 
 
@@ -96,8 +110,6 @@ def _wait_for_nodes(grid: Grid, settings: RunSettings) -> list[int]:
 
 
 def _check(reply: Message, roster: Roster, encoder_fingerprint: str) -> Member:
-    if reply.has_error():
-        raise FederationError(f"a client failed: {reply.error.reason}")
     site = reply.content["site"]
     member = roster.member(str(site["site"]), str(site["domain"]))
     for key, wanted in (

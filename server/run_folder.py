@@ -11,6 +11,7 @@ from typing import Any
 from fglguard.errors import FederationError
 from fglguard.files import write_atomically
 from fglguard.settings import RunSettings, Scalar, values_of
+from strategies.cohort import Member
 from strategies.updates import Failure, Update
 
 FREE_TO_CHANGE = (
@@ -156,10 +157,7 @@ class RunFolder:
         self._log(
             "train",
             server_round,
-            site=update.member.site,
-            domain=update.member.domain,
-            weight=weight,
-            **update.metrics,
+            {**update.metrics, **_who(update.member), "weight": weight},
         )
 
     def failed(self, phase: str, server_round: int, failure: Failure) -> None:
@@ -167,10 +165,7 @@ class RunFolder:
         self._log(
             "failure",
             server_round,
-            during=phase,
-            site=failure.member.site,
-            domain=failure.member.domain,
-            reason=failure.reason,
+            {"during": phase, **_who(failure.member), "reason": failure.reason},
         )
 
     def surplus(self, server_round: int, update: Update) -> None:
@@ -178,18 +173,16 @@ class RunFolder:
         self._log(
             "surplus",
             server_round,
-            site=update.member.site,
-            domain=update.member.domain,
-            **update.metrics,
+            {**update.metrics, **_who(update.member)},
         )
 
     def retried(self, server_round: int, attempt: int, reason: str) -> None:
         """An attempt at a round, counted from 1, was given up and another follows."""
-        self._log("retry", server_round, attempt=attempt, reason=reason)
+        self._log("retry", server_round, {"attempt": attempt, "reason": reason})
 
     def round_done(self, server_round: int, rounds: int, metrics: Mapping[str, Any]) -> None:
         """A whole round is over."""
-        self._log("round", server_round, rounds=rounds, **metrics)
+        self._log("round", server_round, {**metrics, "rounds": rounds})
 
     def write_results(self, results: Mapping[str, Any]) -> None:
         """Keep the run's figures."""
@@ -211,12 +204,18 @@ class RunFolder:
             ) from None
         self._lock = descriptor
 
-    def _log(self, kind: str, server_round: int, **values: Any) -> None:
-        record = {"kind": kind, "round": server_round}
-        record |= {"seconds": round(time.monotonic() - self._started, 3), **values}
+    def _log(self, kind: str, server_round: int, values: Mapping[str, Any]) -> None:
+        ours = {"kind": kind, "round": server_round}
+        ours |= {"seconds": round(time.monotonic() - self._started, 3)}
+        # Ours again, last: a client names its metrics, and may not pass for another's line.
+        record = {**ours, **values, **ours}
         with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
     def _write_json(self, name: str, record: Mapping[str, Any]) -> None:
         with write_atomically(self.path / name) as file:
             file.write(json.dumps(record, indent=2, allow_nan=False).encode() + b"\n")
+
+
+def _who(member: Member) -> dict[str, str]:
+    return {"site": member.site, "domain": member.domain}

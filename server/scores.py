@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fglguard.errors import UpdateError
 from strategies.cohort import Member
 
+SCORES = ("raw", "corroborated")
 COLUMNS = ("raw", "corroborated", "label", "group", "clean", "domain")
 
 
@@ -65,13 +66,20 @@ def read_scores(reply: Message, member: Member, *, trust_domains: bool) -> Score
     for name, column in columns.items():
         if column.shape != (rows,):
             raise UpdateError(f"scores.{name}: expected {rows} rows, got shape {column.shape}")
-    for name in ("raw", "corroborated"):
+    for name, column in columns.items():
+        wanted = "f" if name in SCORES else "iu"
+        if column.dtype.kind not in wanted:
+            kind = "numbers" if name in SCORES else "whole numbers"
+            raise UpdateError(f"scores.{name}: expected {kind}, got {column.dtype}")
+    for name in SCORES:
         column = columns[name]
         if not np.all((column >= 0) & (column <= 1)):
             raise UpdateError(f"scores.{name}: expected scores within [0, 1]")
     if not np.isin(columns["label"], (0, 1)).all():
         raise UpdateError("scores.label: expected 0 or 1; unlabelled episodes can't calibrate")
     names = [str(name) for name in content.config_records["site"]["domains"]]
+    if not np.all((columns["domain"] >= 0) & (columns["domain"] < len(names))):
+        raise UpdateError(f"scores.domain: expected codes of {len(names)} domains")
     own = np.array(names)[columns["domain"]] if rows else np.array([], dtype=str)
     domain = own if trust_domains else np.full(rows, member.domain)
     return ScoreTable(

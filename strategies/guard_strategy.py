@@ -36,6 +36,9 @@ logger = logging.getLogger("fglguard")
 
 Result = TypeVar("Result")
 
+MALFORMED = (ArithmeticError, AttributeError, EOFError, LookupError, TypeError, ValueError)
+"""What reading a reply may raise whose records are not what a client of ours makes."""
+
 
 class Observer(Protocol):
     """Who is told what came of each client, as it becomes known."""
@@ -215,6 +218,11 @@ class GuardStrategy(Strategy):
                 if node not in by_node:
                     raise UpdateError("no reply within the time limit")
                 results.append(read(by_node[node], member))
+            except MALFORMED as error:
+                logger.exception("%s, round %d: site %s", phase, server_round, member.site)
+                reason = f"its reply is malformed ({type(error).__name__}: {str(error)[:200]})"
+                failures.append(Failure(member, reason))
+                self.observer.failed(phase, server_round, failures[-1])
             except UpdateError as error:
                 failures.append(Failure(member, str(error)))
                 self.observer.failed(phase, server_round, failures[-1])

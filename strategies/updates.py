@@ -126,6 +126,12 @@ def read_update(reply: Message, member: Member, size: int, exports: Sequence[str
     if not isinstance(nodes, int) or nodes < 1:
         raise UpdateError(f"metrics.nodes: expected a whole number above 0, got {nodes!r}")
     numbers = {k: float(v) for k, v in metrics.items() if isinstance(v, int | float)}
+    wrong = [name for name, value in numbers.items() if not math.isfinite(value)]
+    if wrong or "loss" not in numbers:
+        name = wrong[0] if wrong else "loss"
+        raise UpdateError(
+            f"metrics.{name[:60]}: expected a finite number, got {numbers.get(name, 'none')}"
+        )
     for name in ("loss", *numbers):
         if not math.isfinite(numbers.get(name, math.nan)):
             raise UpdateError(f"metrics.{name}: expected a finite number, got {metrics.get(name)}")

@@ -88,20 +88,25 @@ def test_fedavg_and_iid_run_too(run_config):
     assert set(results["test"]["domains"]) == {"a", "b"}
 
 
-def broken_client(site, spoil):
-    """The real ClientApp, but the named site's train reply is spoiled."""
+def broken_client(site, spoil, phase="train"):
+    """The real ClientApp, but the named site's replies of one phase are spoiled."""
     app = ClientApp()
-    app.query()(client_module.query)
-    app.evaluate()(client_module.evaluate)
 
-    @app.train()
-    @report_failure
-    def train(message, context):
-        reply = client_module.train(message, context)
-        if reply.has_content() and reply.content["site"]["site"] == site:
-            spoil(reply)
-        return reply
+    def handler(name):
+        real = getattr(client_module, name)
 
+        @report_failure
+        def handle(message, context):
+            reply = real(message, context)
+            if name == phase and reply.has_content() and reply.content["site"]["site"] == site:
+                spoil(reply)
+            return reply
+
+        return handle
+
+    app.query()(handler("query"))
+    app.train()(handler("train"))
+    app.evaluate()(handler("evaluate"))
     return app
 
 
@@ -131,7 +136,23 @@ def no_nodes(reply: Message) -> None:
     reply.content["metrics"]["nodes"] = 0
 
 
+def garbage(reply: Message) -> None:
+    array = Array(dtype="float32", shape=(3,), stype="numpy.ndarray", data=b"garbage")
+    reply.content["arrays"] = ArrayRecord({PARAMETERS: array})
+
+
+def no_loss(reply: Message) -> None:
+    del reply.content["metrics"]["loss"]
+
+
+def loss_of_nan(reply: Message) -> None:
+    reply.content["metrics"]["loss"] = math.nan
+
+
 SPOILED = [
+    (garbage, "expected a serialised array, got bytes of no array"),
+    (no_loss, "metrics.loss: expected a finite number, got none"),
+    (loss_of_nan, "metrics.loss: expected a finite number, got nan"),
     (raise_value_error, "no such thing"),
     (to_nan, "NaN"),
     (too_short, "parameters, got"),
@@ -151,6 +172,65 @@ def test_a_spoiled_update_is_left_out_by_name(run_config, spoil, told):
     # Site a-0 now carries all of its domain's half.
     assert set(trained) == {"a-0", "b-0", "b-1"}
     assert trained["a-0"] == pytest.approx(0.5)
+
+
+def spoil_scores(name, change):
+    def spoil(reply):
+        columns = {key: array.numpy() for key, array in reply.content["scores"].items()}
+        columns[name] = change(columns[name])
+        reply.content["scores"] = ArrayRecord({key: Array(c) for key, c in columns.items()})
+
+    return spoil
+
+
+def no_domains(reply: Message) -> None:
+    del reply.content["site"]["domains"]
+
+
+SPOILED_SCORES = [
+    (spoil_scores("raw", lambda c: c * math.nan), "scores.raw: expected scores within"),
+    (spoil_scores("raw", lambda c: c[:-1]), "rows, got shape"),
+    (spoil_scores("raw", lambda c: c.astype(str)), "scores.raw: expected numbers"),
+    (spoil_scores("label", lambda c: c * math.nan), "scores.label: expected whole numbers"),
+    (spoil_scores("domain", lambda c: c + 99), "scores.domain: expected codes of"),
+    (spoil_scores("domain", lambda c: c - 99), "scores.domain: expected codes of"),
+    (spoil_scores("group", lambda c: c[0]), "scores.group: expected"),
+    (no_domains, "its reply is malformed (KeyError: 'domains')"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "told"), SPOILED_SCORES)
+def test_spoiled_scores_are_left_out_by_name(run_config, spoil, told):
+    config = run_config(federation__minimum_clients=3, federation__rounds=1)
+    folder = run(config, broken_client("a-1", spoil, "evaluate"))
+    failures = [line for line in lines(folder) if line["kind"] == "failure"]
+    assert [(line["site"], line["during"]) for line in failures] == [
+        ("a-1", "evaluate (val)"),
+        ("a-1", "evaluate (test)"),
+    ]
+    assert all(told in failure["reason"] for failure in failures)
+
+
+def test_a_metric_cannot_pass_for_another_site(run_config):
+    def pose(reply):
+        reply.content["metrics"] |= {"kind": 5, "weight": 99, "domain": 7}
+
+    folder = run(run_config(federation__rounds=1), broken_client("a-1", pose))
+    line = next(line for line in lines(folder) if line.get("site") == "a-1")
+    assert (line["kind"], line["domain"], line["weight"] <= 1) == ("train", "a", True)
+
+
+def test_a_client_that_fails_the_query_is_left_out_while_enough_remain(run_config):
+    spoiled = broken_client("a-1", raise_value_error, "query")
+    config = run_config(federation__minimum_clients=3, federation__rounds=1)
+    trained = {line.get("site") for line in lines(run(config, spoiled)) if line["kind"] == "train"}
+    assert trained == {"a-0", "b-0", "b-1"}
+
+
+def test_a_client_that_fails_the_query_is_named(run_config):
+    spoiled = broken_client("a-1", raise_value_error, "query")
+    with pytest.raises(FederationError, match=r"can't start:\n- a client failed: client 1: Value"):
+        run(run_config(federation__rounds=1), spoiled)
 
 
 @pytest.mark.parametrize(("spoil", "told"), SPOILED)
