@@ -18,14 +18,17 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
     console = console or Console(width=WIDTH, markup=False)
     console.print(results_table(results))
     calibration = results["calibration"]
-    threshold = calibration["threshold"]
     console.print(
-        "threshold "
-        + ("none blocks within the budget" if threshold is None else f"{threshold:.4f}")
+        _threshold(calibration)
         + f" (over-refusal budget {calibration['budget']:g}; on calibration data: recall "
         f"{_plain(calibration['recall'])}, FPR {_plain(calibration['false_positive_rate'])}, "
         f"{calibration['benign']} safe and {calibration['unsafe']} unsafe episodes)"
     )
+    if results["local"]:
+        console.print(
+            f"every client on its own: mean AUROC {_plain(results['local']['own_domain'])} in its "
+            f"own domain, {_plain(results['local']['other_domains'])} in the others"
+        )
     for line in _reasons(results):
         console.print(line)
     print_clients(results, console)
@@ -62,6 +65,15 @@ def results_table(results: Mapping[str, Any]) -> Table:
     means = [_plain(floors[floor]["mean"]) if floors else "-" for floor in FLOORS]
     table.add_row("mean of domains", "", mean, "", "", "", "", *means)
     return table
+
+
+def _threshold(calibration: Mapping[str, Any]) -> str:
+    if "thresholds" in calibration:
+        return f"{calibration['thresholds']} thresholds, a client each"
+    threshold = calibration["threshold"]
+    if threshold is None:
+        return "threshold none blocks within the budget"
+    return f"threshold {threshold:.4f}"
 
 
 def _cells(figures: Mapping[str, Any]) -> list[str]:

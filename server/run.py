@@ -1,33 +1,32 @@
 """One federated run: gather, train round by round, calibrate, test, write the guard."""
 
 import time
-from dataclasses import asdict
 from typing import Any
 
-from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp import Grid
 
 from fglguard.bundle import save_bundle
-from fglguard.calibration import Calibration, calibrate
 from fglguard.detector import Detector, build_detector
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.errors import FglguardError
 from fglguard.graph import GraphSettings
-from fglguard.parameters import flatten
+from fglguard.parameters import flatten, load_flat
 from fglguard.settings import RunSettings, values_of
+from server.assessment import Assessment, assess_global_model
 from server.client_figures import client_fairness, client_figures
-from server.evaluation import evaluate_domains
 from server.floors import floor_aurocs
 from server.gathering import Gathered, gather
+from server.local_models import assess_local_models
 from server.participation import participation
 from server.results_table import results_page
 from server.roster import roster_of
 from server.rounds import train_rounds
 from server.run_folder import RunFolder, run_folder_path
-from server.scores import ScoreTable, pool, read_scores
+from server.scoring import scorer
+from strategies.cohort import Cohort
 from strategies.guard_strategy import GuardStrategy
+from strategies.local import Local
 from strategies.registry import build_strategy
-from strategies.updates import pack_parameters
 
 Results = dict[str, Any]
 
@@ -77,20 +76,16 @@ class _Run:
         gathered_at = time.monotonic()
         train_rounds(self.grid, strategy, detector, settings, self.folder)
         trained_at = time.monotonic()
-        validation = self.scores(strategy, detector, "val")
-        calibration = calibrate(
-            validation.corroborated, validation.label, settings.calibration.budget
-        )
-        test = self.scores(strategy, detector, "test")
-        evaluation = evaluate_domains(test, calibration.threshold, settings.seed)
+        assessment = self.assess(strategy, detector, gathered.cohort)
         floors = floor_aurocs(settings) if self.simulated else None
         clients = client_figures(
-            gathered.cohort, gathered.sizes, test, self.folder.path / "metrics.jsonl"
+            gathered.cohort, gathered.sizes, assessment.scores, self.folder.path / "metrics.jsonl"
         )
-        self.save_guard(detector, calibration, gathered)
+        self.save_guards(assessment, detector, gathered)
         return {
-            "calibration": _record(calibration),
-            "test": evaluation,
+            "calibration": assessment.calibration,
+            "test": assessment.test,
+            "local": assessment.local,
             "floors": floors,
             "clients": clients,
             "fairness": client_fairness(clients),
@@ -103,40 +98,27 @@ class _Run:
             },
         }
 
-    def scores(self, strategy: GuardStrategy, detector: Detector, split: str) -> ScoreTable:
-        """Every client's scores on one of its splits, pooled."""
-        arrays: ArrayRecord = pack_parameters(flatten(detector))
-        rounds = self.settings.federation.rounds
-        messages = strategy.configure_evaluate(
-            rounds, arrays, ConfigRecord({"split": split}), self.grid
-        )
-        replies = self.grid.send_and_receive(messages, timeout=self.settings.federation.timeout)
-        tables = strategy.collect(
-            f"evaluate ({split})",
-            rounds,
-            replies,
-            lambda reply, member: read_scores(reply, member, trust_domains=self.simulated),
-        )
-        return pool(tables, shared_groups=self.simulated)
+    def assess(self, strategy: GuardStrategy, detector: Detector, cohort: Cohort) -> Assessment:
+        """Calibrate and test the global model, or in the local arm every client's own."""
+        score = scorer(self.grid, strategy, self.settings)
+        if isinstance(strategy, Local):
+            return assess_local_models(strategy.models, score, cohort, self.settings)
+        return assess_global_model(flatten(detector), score, self.settings)
 
-    def save_guard(self, detector: Detector, calibration: Calibration, gathered: Gathered) -> None:
-        """Write the bundle that `Guard.load` reads."""
-        save_bundle(
-            self.folder.path / "guard",
-            detector,
-            encoder=self.encoder,
-            graph=GraphSettings(rounds=self.settings.detector.rounds),
-            calibration=calibration,
-            provenance={
-                "settings": values_of(self.settings),
-                "domains": gathered.cohort.domains,
-                "clients": len(gathered.cohort),
-            },
-        )
-
-
-def _record(calibration: Calibration) -> dict[str, Any]:
-    record = asdict(calibration)
-    if calibration.threshold == float("inf"):
-        record["threshold"] = None
-    return record
+    def save_guards(self, assessment: Assessment, detector: Detector, gathered: Gathered) -> None:
+        """Write the bundle that `Guard.load` reads; in the local arm one a site."""
+        provenance = {
+            "settings": values_of(self.settings),
+            "domains": gathered.cohort.domains,
+            "clients": len(gathered.cohort),
+        }
+        for site, (parameters, calibration) in assessment.guards.items():
+            load_flat(detector, parameters, f"the guard of {site or 'all sites'}")
+            save_bundle(
+                self.folder.path / (f"guards/{site}" if site else "guard"),
+                detector,
+                encoder=self.encoder,
+                graph=GraphSettings(rounds=self.settings.detector.rounds),
+                calibration=calibration,
+                provenance=provenance,
+            )

@@ -38,7 +38,13 @@ class ScoreTable:
 
     def of_domain(self, domain: str) -> "ScoreTable":
         """The rows of one domain."""
-        keep = self.domain == domain
+        return self._rows(self.domain == domain)
+
+    def of_site(self, site: str) -> "ScoreTable":
+        """The rows of one site."""
+        return self._rows(self.site == site)
+
+    def _rows(self, keep: NDArray[np.bool_]) -> "ScoreTable":
         return ScoreTable(*(getattr(self, column.name)[keep] for column in fields(self)))
 
 
