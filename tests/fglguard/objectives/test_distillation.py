@@ -47,7 +47,7 @@ def test_the_term_is_the_mean_divergence_over_nodes_whatever_the_batch(tiny, ran
 
 
 def test_a_receiver_with_one_neighbour_by_hand():
-    """Node 1 hears node 0; cos(z_0, z_1) = 0, cos(z_1, z_1) = 1, T = 1: P = 1 / (1 + e) and the rest.
+    """Node 1 hears node 0; cos(z_0, z_1) = 0, cos(z_1, z_1) = 1, T = 1: P = 1 / (1 + e), rest.
 
     Node 0 hears no one: its distribution is the self-loop alone, log 1 = 0.
     """
