@@ -144,6 +144,15 @@ def test_clients_that_do_not_fit_the_domains_are_refused(make_silo, make_setting
         partition([silo], make_settings("dirichlet", within_domains=True), 5, seed=0)
 
 
+@pytest.mark.parametrize("kind", ["iid", "domain"])
+def test_as_many_clients_as_training_episodes_get_one_each(make_corpus, make_settings, kind):
+    """Dealing in turn through all splits alone would pass some of the 14 clients by."""
+    corpus = make_corpus([[[3, 4, 0], [2, 1, 0], [1, 1, 0]], [[5, 2, 0], [1, 2, 0], [0, 3, 0]]])
+    owners = KINDS[kind](corpus, make_settings(kind), 14, np.random.default_rng(0)).owners
+    assert np.bincount(owners[corpus.trains], minlength=14).tolist() == [1] * 14
+    assert (owners >= 0).all()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_clients_than_episodes_are_refused(make_silo, make_settings, kind):
     silo = make_silo()
