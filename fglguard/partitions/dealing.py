@@ -35,6 +35,27 @@ def deal_in_turn(
     return owners
 
 
+def deal_evenly(
+    corpus: Corpus, eligible: NDArray[np.bool_], clients: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Deal in turn; where that leaves a client nothing to train on, deal each split evenly.
+
+    With hardly more training episodes than clients, turns that go on from a domain's test split to
+    the next domain's training can pass a client by.
+
+    Returns:
+        [episodes] client numbers from 0; -1 where not dealt.
+    """
+    owners = deal_in_turn(corpus, eligible, clients, rng)
+    if len(np.unique(owners[eligible & corpus.trains])) == clients:
+        return owners
+    for split in SPLITS:
+        chosen = eligible & corpus.in_split(split)
+        counts = round_to_sum(np.ones(clients), int(chosen.sum()))
+        owners = np.where(chosen, deal_counts(corpus, chosen, counts, rng), owners)
+    return owners
+
+
 def round_to_sum(weights: ArrayLike, total: int) -> NDArray[np.int64]:
     """Whole numbers in proportion to weights that add up to `total`: largest remainders.
 

@@ -59,7 +59,7 @@ def _proportions(
     totals = [int((trains & (corpus.label == label)).sum()) for label in (0, 1)]
     for _ in range(DRAWS):
         drawn = rng.dirichlet(np.full(group.clients, concentration), size=len(LABELS))
-        if not np.isfinite(drawn).all():
+        if not np.allclose(drawn.sum(axis=1), 1):
             raise SettingsError(
                 f"partition.concentration: {concentration:g} is too extreme to draw proportions "
                 f"for {group.clients} clients"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fglguard.partitions.corpus import Corpus
-from fglguard.partitions.dealing import deal_in_turn
+from fglguard.partitions.dealing import deal_evenly
 from fglguard.partitions.groups import deal_groups, each_domain
 from fglguard.partitions.share import Ownership
 from fglguard.settings import PartitionSettings
@@ -19,5 +19,5 @@ def deal_by_domain(
     """
     groups = each_domain(corpus, clients, f"partition.kind={settings.kind}")
     return deal_groups(
-        groups, len(corpus), lambda group: deal_in_turn(corpus, group.members, group.clients, rng)
+        groups, len(corpus), lambda group: deal_evenly(corpus, group.members, group.clients, rng)
     )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fglguard.partitions.corpus import Corpus
-from fglguard.partitions.dealing import deal_in_turn
+from fglguard.partitions.dealing import deal_evenly
 from fglguard.partitions.groups import deal_groups, everyone
 from fglguard.partitions.share import Ownership
 from fglguard.settings import PartitionSettings
@@ -16,5 +16,5 @@ def deal_alike(
     return deal_groups(
         [everyone(corpus, clients)],
         len(corpus),
-        lambda group: deal_in_turn(corpus, group.members, group.clients, rng),
+        lambda group: deal_evenly(corpus, group.members, group.clients, rng),
     )

@@ -62,15 +62,13 @@ def training_counts(
         floor(purity s + 1/2) episodes of its majority label.
     """
     limits = np.array(available, dtype=np.int64)
-    holds = np.array([(majority == label).sum() for label in (0, 1)])
-    demand = purity * holds + (1 - purity) * holds[::-1]
-    wanted = demand > 0
-    size = int(np.min(limits[wanted] / demand[wanted]))
+    holds = np.array([[(majority == label).sum()] for label in (0, 1)])
+    sizes = np.arange(limits.sum() // len(majority) + 1)
+    most = _most(sizes, purity)
+    needed = holds * most + holds[::-1] * (sizes - most)
+    # Rounding makes some sizes fit that are larger than one that does not.
+    size = int(np.flatnonzero((needed <= limits[:, None]).all(axis=0))[-1])
     counts = _counts(np.full(len(majority), size), majority, purity)
-    while (counts.sum(axis=1) > limits).any():
-        # Rounding asked for more than there is.
-        size -= 1
-        counts = _counts(np.full(len(majority), size), majority, purity)
     larger = _counts(np.full(len(majority), size + 1), majority, purity)
     used = counts.sum(axis=1)
     for client in range(len(majority)):
@@ -80,10 +78,15 @@ def training_counts(
     return counts
 
 
+def _most(sizes: NDArray[np.int64], purity: float) -> NDArray[np.int64]:
+    most: NDArray[np.int64] = np.floor(purity * sizes + 0.5).astype(np.int64)
+    return most
+
+
 def _counts(
     sizes: NDArray[np.int64], majority: NDArray[np.int64], purity: float
 ) -> NDArray[np.int64]:
-    most: NDArray[np.int64] = np.floor(purity * sizes + 0.5).astype(np.int64)
+    most = _most(sizes, purity)
     return np.where(majority == np.array([[0], [1]]), most, sizes - most)
 
 
