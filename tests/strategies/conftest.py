@@ -50,11 +50,10 @@ class Federation:
         nodes = [{"partition-id": k, "num-partitions": CLIENTS} for k in range(CLIENTS)]
         self.grid = InProcessGrid(client_module.app, nodes, config)
         encoder = load_encoder(settings.corpus.encoder)
-        cohort = gather(self.grid, roster_of(settings), settings, encoder.fingerprint).cohort
+        roster = roster_of(settings, encoder.fingerprint)
+        cohort = gather(self.grid, roster, settings, encoder.fingerprint).cohort
         self.observer = Recorder()
-        self.strategy = build_strategy(
-            cohort, settings.strategy, settings.federation.minimum_clients, self.observer
-        )
+        self.strategy = build_strategy(cohort, settings, self.observer)
         self.start = flatten(build_detector("paper", encoder.dimension, seed=settings.seed))
         self.model = self.start
 

@@ -42,6 +42,7 @@ def test_every_strategy_trains_in_its_own_way(federation):
 
 def test_an_unknown_strategy_is_refused_with_the_choices(federation):
     ours = federation("fedavg")
-    settings = dataclasses.replace(ours.settings.strategy, name="krum")
+    named = dataclasses.replace(ours.settings.strategy, name="krum")
+    settings = dataclasses.replace(ours.settings, strategy=named)
     with pytest.raises(SettingsError, match=r"expected one of fedavg, .*fgssl.* got 'krum'"):
-        build_strategy(ours.strategy.cohort, settings, 0, ours.observer)
+        build_strategy(ours.strategy.cohort, settings, ours.observer)
