@@ -48,11 +48,12 @@ def attempt(make_silo):
     silo = make_silo()
     dimension = load_encoder("hashed-words").dimension
 
-    def go(bend=lambda replies: replies, deployed=False, **federation):
+    def go(bend=lambda replies: replies, deployed=False, faults=None, **federation):
         config = composed() | {
             "corpus.path": str(silo.path),
             "corpus.encoder": "hashed-words",
             "federation.clients": 4,
+            **{f"faults.{name}": value for name, value in (faults or {}).items()},
         }
         nodes = [{"partition-id": i, "num-partitions": 4} for i in range(4)]
         grid = InProcessGrid(client_app, nodes, config)
@@ -133,3 +134,14 @@ def test_surplus_makes_up_for_the_silent(attempt):
     assert len(told.counted) == 2
     assert not told.left
     assert len(told.failures) == 1
+
+
+def test_only_the_first_few_failures_are_told_with_their_tracebacks(attempt):
+    with pytest.raises(QuorumError) as caught:
+        attempt(faults={"crash_round": 1})
+    assert str(caught.value).count("Traceback") == 1
+    with pytest.raises(QuorumError) as caught:
+        attempt(faults={"dropout": 1.0})
+    text = str(caught.value)
+    assert [f"- site {site}: SimulatedFault" in text for site in SITES] == [True] * 4
+    assert text.count("Traceback") == 3
