@@ -1,7 +1,9 @@
 """Which client this is: a partition of a simulation, or a site with a silo of its own."""
 
 import dataclasses
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from flwr.app import Context
 
@@ -25,7 +27,13 @@ def name_of(context: Context) -> str:
 
 def run_settings(context: Context) -> RunSettings:
     """The run's settings as they came with the run."""
-    return RunSettings.from_flat(context.run_config)
+    return _checked(tuple(context.run_config.items()))
+
+
+@lru_cache(maxsize=4)
+def _checked(items: tuple[tuple[str, Any], ...]) -> RunSettings:
+    # Every message asks for them, some twice; checking sixty values costs as much as a small step.
+    return RunSettings.from_flat(dict(items))
 
 
 def holdings_of(context: Context, settings: RunSettings) -> Holdings:

@@ -67,7 +67,7 @@ def gather(grid: Grid, roster: Roster, settings: RunSettings, encoder_fingerprin
             continue
         try:
             member = _check(reply, roster, encoder_fingerprint)
-            if member in members.values():
+            if member.site in sizes:
                 raise FederationError(f"site {member.site}: two nodes answer to this name")
             size = {key: int(value) for key, value in reply.content["metrics"].items()}
         except MALFORMED as error:

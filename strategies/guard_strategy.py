@@ -39,6 +39,9 @@ Result = TypeVar("Result")
 MALFORMED = (ArithmeticError, AttributeError, EOFError, LookupError, TypeError, ValueError)
 """What reading a reply may raise whose records are not what a client of ours makes."""
 
+WHOLE_REASONS = 3
+"""So many failures are told in full when a phase fails; the observer is told all of each."""
+
 
 class Observer(Protocol):
     """Who is told what came of each client, as it becomes known."""
@@ -228,10 +231,9 @@ class GuardStrategy(Strategy):
                 self.observer.failed(phase, server_round, failures[-1])
         minimum = min(self.federation.minimum_clients or self._needed_now, self._needed_now)
         if len(results) < minimum:
-            reasons = "\n".join(f"- site {f.member.site}: {f.reason}" for f in failures)
             raise QuorumError(
                 f"{phase}, round {server_round}: expected usable replies from at least "
-                f"{minimum} of {len(self._asked)} clients, got {len(results)}\n{reasons}"
+                f"{minimum} of {len(self._asked)} clients, got {len(results)}\n{_reasons(failures)}"
             )
         return results
 
@@ -297,3 +299,13 @@ class GuardStrategy(Strategy):
             content = RecordDict({"arrays": arrays, "config": own})
             messages.append(Message(content, dst_node_id=node, message_type=message_type))
         return messages
+
+
+def _reasons(failures: Sequence[Failure]) -> str:
+    """A line a client; the first few in full, with a simulated client's traceback."""
+    lines = []
+    for place, failure in enumerate(failures):
+        reason = failure.reason
+        told = reason if place < WHOLE_REASONS else reason.partition("\n")[0]
+        lines.append(f"- site {failure.member.site}: {told}")
+    return "\n".join(lines)
