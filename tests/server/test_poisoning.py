@@ -36,12 +36,10 @@ BOUND = {"strategy.norm_bound": 0.5}
 
 
 @pytest.fixture(scope="module")
-def consortium(tmp_path_factory):
-    from conftest import build_episode
-
+def consortium(tmp_path_factory, make_episode):
     folder = tmp_path_factory.mktemp("consortium")
     episodes = [
-        build_episode(n, domain, unsafe=n % 4 < 2) for domain in ("a", "b") for n in range(96)
+        make_episode(n, domain, unsafe=n % 4 < 2) for domain in ("a", "b") for n in range(96)
     ]
     source = Silo.create(folder / "source", episodes)
     encoder, graph = load_encoder("hashed-words"), GraphSettings()
