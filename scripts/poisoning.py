@@ -1,8 +1,11 @@
 """What a poisoned site does to the guard, and what each option of the aggregation keeps.
 
 `python scripts/poisoning.py` deals two domains of a silo to eight sites, four a domain, each with
-a silo of its own, makes one of them hostile, and prints the mean AUROC of the two domains on
-held-out episodes for each attack under each option.
+a silo of its own, makes one of them hostile, and prints for each attack under each option
+
+- the mean AUROC of the two domains on held-out episodes, and
+- how far the attack moved the model: ||theta - theta_clean|| / ||theta_clean - theta_0||, with
+  theta_clean the model of the same option without an attack and theta_0 the model before round 1.
 """
 
 import argparse
@@ -18,13 +21,17 @@ from typing import Any
 import numpy as np
 import torch
 from flwr.clientapp import ClientApp
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 import client.app as honest
+from fglguard.bundle import load_bundle
+from fglguard.detector import Detector, build_detector
 from fglguard.encoder import load_encoder
 from fglguard.errors import FederationError, FglguardError
 from fglguard.graph import GraphSettings
+from fglguard.parameters import flatten
 from fglguard.settings import RunSettings, Scalar
 from fglguard.silo import Silo
 from scripts.consortium import Consortium, Site, write_roster
@@ -44,6 +51,8 @@ from server.run import run
 SITES_A_DOMAIN = 4
 REFUSED = "refused"
 
+Vector = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Attack:
@@ -62,6 +71,18 @@ class Attack:
     capped: bool = True
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run: AUROC, how far the attack moved the model, and the model, [P]."""
+
+    auroc: float
+    moved: float
+    model: Vector
+
+    def __str__(self) -> str:
+        return f"{self.auroc:.3f}  {self.moved:6.2f}"
+
+
 class Poisoning:
     """Runs over one set of sites, the first of which is hostile."""
 
@@ -72,6 +93,8 @@ class Poisoning:
         self.sites = consortium.deal(
             domains, SITES_A_DOMAIN, settings.partition, seed=settings.seed
         )
+        dimension = consortium.encoder.dimension
+        self.start = _vector(build_detector(settings.detector.preset, dimension, settings.seed))
         victim = self.sites[0]
         flipped = consortium.with_flipped_labels(victim)
         self.attacks = (
@@ -97,8 +120,10 @@ class Poisoning:
             "trimmed mean": {"strategy.aggregation": "trimmed_mean"},
         }
 
-    def auroc(self, attack: Attack, rule: Mapping[str, Scalar]) -> float | None:
-        """Mean AUROC of the domains; None where the run was refused."""
+    def outcome(
+        self, attack: Attack, rule: Mapping[str, Scalar], clean: Vector | None = None
+    ) -> Outcome | None:
+        """What came of a run; None where it was refused. Without `clean` it is the clean one."""
         try:
             folder = self._folder_of_run(attack, rule)
         except FederationError as error:
@@ -106,7 +131,12 @@ class Poisoning:
                 raise
             return None
         results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        return float(results["test"]["mean_auroc_raw"])
+        model = _vector(load_bundle(folder / "guard").detector)
+        if clean is None:
+            clean = model
+        travelled = float(np.linalg.norm(clean - self.start))
+        moved = float(np.linalg.norm(model - clean)) / travelled
+        return Outcome(float(results["test"]["mean_auroc_raw"]), moved, model)
 
     def _folder_of_run(self, attack: Attack, rule: Mapping[str, Scalar]) -> Path:
         self._runs += 1
@@ -162,11 +192,21 @@ def main() -> None:
 def table(poisoning: Poisoning) -> Table:
     """One row an attack, one column an option."""
     rules = poisoning.rules()
-    shown = Table("one site of eight: attack", *rules)
+    shown = Table("attack", *rules, title="One site of eight is hostile: AUROC, model moved by")
+    clean: dict[str, Vector] = {}
     for attack in poisoning.attacks:
-        values = [poisoning.auroc(attack, rule) for rule in rules.values()]
-        shown.add_row(attack.name, *(REFUSED if v is None else f"{v:.3f}" for v in values))
+        cells = []
+        for name, rule in rules.items():
+            outcome = poisoning.outcome(attack, rule, clean.get(name))
+            cells.append(REFUSED if outcome is None else str(outcome))
+            if outcome is not None:
+                clean.setdefault(name, outcome.model)
+        shown.add_row(attack.name, *cells)
     return shown
+
+
+def _vector(detector: Detector) -> Vector:
+    return flatten(detector).astype(np.float64)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from server.results_table import results_page
 from server.roster import roster_of
 from server.run_folder import RunFolder
 from server.scores import ScoreTable, pool, read_scores
+from server.tracking.fan_out import FanOut, open_trackers
 from strategies.guard_strategy import GuardStrategy
 from strategies.registry import build_strategy
 from strategies.updates import pack_parameters, unpack_parameters
@@ -40,24 +41,30 @@ def run(grid: Grid, settings: RunSettings) -> Results:
         FglguardError: Whatever ends the run, in words a person can act on.
     """
     folder = RunFolder(Path(settings.output))
+    observer = open_trackers(settings, folder)
     folder.begin(settings)
     try:
-        results = _Run(grid, settings, folder).go()
+        results = _Run(grid, settings, folder, observer).go()
     except BaseException as error:
         told = str(error) if isinstance(error, FglguardError) else repr(error)
         folder.set_status("failed", told)
+        observer.close(told)
         raise
     folder.write_results(results)
     folder.write_report(results_page(results))
+    observer.finish(results)
     folder.set_status("completed")
     return results
 
 
 class _Run:
-    def __init__(self, grid: Grid, settings: RunSettings, folder: RunFolder) -> None:
+    def __init__(
+        self, grid: Grid, settings: RunSettings, folder: RunFolder, observer: FanOut
+    ) -> None:
         self.grid = grid
         self.settings = settings
         self.folder = folder
+        self.observer = observer
         self.encoder: Encoder = load_encoder(settings.corpus.encoder)
         self.simulated = not settings.federation.roster
 
@@ -71,7 +78,7 @@ class _Run:
             self.encoder.fingerprint,
         )
         strategy = build_strategy(
-            gathered.cohort, settings.strategy, settings.federation.minimum_clients, self.folder
+            gathered.cohort, settings.strategy, settings.federation.minimum_clients, self.observer
         )
         detector = build_detector(
             settings.detector.preset, self.encoder.dimension, seed=settings.seed
@@ -119,7 +126,7 @@ class _Run:
             load_flat(detector, unpack_parameters(arrays), "the aggregate")
             self.folder.checkpoint(server_round, detector)
             duration = round(time.monotonic() - began, 3)
-            self.folder.round_done(server_round, rounds, {**metrics, "duration": duration})
+            self.observer.round_done(server_round, rounds, {**metrics, "duration": duration})
 
     def scores(self, strategy: GuardStrategy, detector: Detector, split: str) -> ScoreTable:
         """Every client's scores on one of its splits, pooled."""

@@ -63,7 +63,9 @@ def test_order_does_not_matter(table, random):
     assert there == pytest.approx(back, rel=1e-12, abs=1e-9)
 
 
-@given(attacked, arrays(np.float32, 5, elements=st.floats(-(2.0**127), 2.0**127, width=32)), st.data())
+@given(
+    attacked, arrays(np.float32, 5, elements=st.floats(-(2.0**127), 2.0**127, width=32)), st.data()
+)
 def test_one_arbitrary_update_leaves_the_median_within_the_others_range(table, evil, data):
     """With K >= 3 the middle values have an honest value (or are one) on each side."""
     hostile = data.draw(st.integers(0, len(table) - 1))
@@ -77,7 +79,9 @@ def test_one_arbitrary_update_leaves_the_median_within_the_others_range(table, e
 
 
 @given(
-    st.integers(3, 9), arrays(np.float32, 5, elements=numbers), st.floats(-(2.0**127), 2.0**127, width=32)
+    st.integers(3, 9),
+    arrays(np.float32, 5, elements=numbers),
+    st.floats(-(2.0**127), 2.0**127, width=32),
 )
 def test_one_wrong_update_among_equal_ones_changes_nothing(clients, same, evil):
     table = np.tile(same, (clients, 1))
