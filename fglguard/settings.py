@@ -215,7 +215,7 @@ class TrackingSettings:
 
     Attributes:
         tensorboard: Write TensorBoard events into the run folder.
-        mlflow: Folder of an MLflow file store; empty: none.
+        mlflow: Folder of an MLflow store, its database `mlflow.db`; empty: none.
     """
 
     tensorboard: bool

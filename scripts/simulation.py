@@ -22,6 +22,11 @@ def simulate_run(settings: RunSettings) -> Path:
     settings = dataclasses.replace(
         settings, output=str(folder), corpus=dataclasses.replace(settings.corpus, path=path)
     )
+    if settings.tracking.mlflow:
+        mlflow = str(Path(settings.tracking.mlflow).resolve())
+        settings = dataclasses.replace(
+            settings, tracking=dataclasses.replace(settings.tracking, mlflow=mlflow)
+        )
     if settings.federation.backend == "inprocess":
         _in_process(settings, folder)
     else:

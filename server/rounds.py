@@ -10,6 +10,7 @@ from fglguard.parameters import flatten, layout, load_flat
 from fglguard.settings import RunSettings
 from server.checkpoints import Checkpoint, Checkpoints
 from server.run_folder import RunFolder
+from server.tracking.fan_out import FanOut
 from server.training_round import train_round
 from strategies.guard_strategy import GuardStrategy
 from strategies.updates import pack_parameters, unpack_parameters
@@ -21,6 +22,7 @@ def train_rounds(
     detector: Detector,
     settings: RunSettings,
     folder: RunFolder,
+    observer: FanOut,
 ) -> None:
     """Train to the last round; the detector ends up holding the last global model.
 
@@ -38,13 +40,13 @@ def train_rounds(
     for server_round in range(done + 1, federation.rounds + 1):
         began = time.monotonic()
         arrays, metrics = train_round(
-            grid, strategy, folder, federation, server_round, arrays, config
+            grid, strategy, observer, federation, server_round, arrays, config
         )
         parameters = unpack_parameters(arrays)
         load_flat(detector, parameters, "the aggregate")
         duration = round(time.monotonic() - began, 3)
         # Before the checkpoint: a resumed run drops what was logged after it.
-        folder.round_done(server_round, federation.rounds, {**metrics, "duration": duration})
+        observer.round_done(server_round, federation.rounds, {**metrics, "duration": duration})
         checkpoints.save(Checkpoint(server_round, parameters, strategy.state()))
 
 

@@ -23,6 +23,7 @@ from server.roster import roster_of
 from server.rounds import train_rounds
 from server.run_folder import RunFolder, run_folder_path
 from server.scoring import scorer
+from server.tracking.fan_out import FanOut, open_trackers
 from strategies.cohort import Cohort
 from strategies.guard_strategy import GuardStrategy
 from strategies.local import Local
@@ -42,14 +43,19 @@ def run(grid: Grid, settings: RunSettings) -> Results:
     """
     folder = RunFolder(run_folder_path(settings))
     folder.begin(settings)
+    observer: FanOut | None = None
     try:
-        results = _Run(grid, settings, folder).go()
+        observer = open_trackers(settings, folder)
+        results = _Run(grid, settings, folder, observer).go()
         folder.write_results(results)
         folder.write_report(results_page(results))
+        observer.finish(results)
         folder.set_status("completed")
     except BaseException as error:
         told = str(error) if isinstance(error, FglguardError) else repr(error)
         folder.set_status("failed", told)
+        if observer:
+            observer.close(told)
         raise
     finally:
         folder.close()
@@ -57,10 +63,13 @@ def run(grid: Grid, settings: RunSettings) -> Results:
 
 
 class _Run:
-    def __init__(self, grid: Grid, settings: RunSettings, folder: RunFolder) -> None:
+    def __init__(
+        self, grid: Grid, settings: RunSettings, folder: RunFolder, observer: FanOut
+    ) -> None:
         self.grid = grid
         self.settings = settings
         self.folder = folder
+        self.observer = observer
         self.encoder: Encoder = load_encoder(settings.corpus.encoder)
         self.simulated = not settings.federation.roster
 
@@ -69,12 +78,12 @@ class _Run:
         started = time.monotonic()
         roster = roster_of(settings, self.encoder.fingerprint)
         gathered = gather(self.grid, roster, settings, self.encoder.fingerprint)
-        strategy = build_strategy(gathered.cohort, settings, self.folder)
+        strategy = build_strategy(gathered.cohort, settings, self.observer)
         detector = build_detector(
             settings.detector.preset, self.encoder.dimension, seed=settings.seed
         )
         gathered_at = time.monotonic()
-        train_rounds(self.grid, strategy, detector, settings, self.folder)
+        train_rounds(self.grid, strategy, detector, settings, self.folder, self.observer)
         trained_at = time.monotonic()
         assessment = self.assess(strategy, detector, gathered.cohort)
         floors = floor_aurocs(settings) if self.simulated else None

@@ -5,14 +5,14 @@ from flwr.serverapp import Grid
 
 from fglguard.errors import QuorumError
 from fglguard.settings import FederationSettings
-from server.run_folder import RunFolder
+from server.tracking.fan_out import FanOut
 from strategies.guard_strategy import GuardStrategy
 
 
 def train_round(
     grid: Grid,
     strategy: GuardStrategy,
-    folder: RunFolder,
+    observer: FanOut,
     settings: FederationSettings,
     server_round: int,
     arrays: ArrayRecord,
@@ -40,4 +40,4 @@ def train_round(
                 if not settings.retries:
                     raise
                 raise QuorumError(f"{error}\nthe last of {attempt} attempts") from error
-            folder.retried(server_round, attempt, str(error))
+            observer.retried(server_round, attempt, str(error))

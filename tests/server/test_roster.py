@@ -1,0 +1,50 @@
+import json
+
+import numpy as np
+import pytest
+
+from fglguard.errors import FederationError
+from fglguard.partition import partition
+from fglguard.settings import RunSettings
+from fglguard.silo import Silo
+from server.roster import read_roster, roster_of
+from strategies.cohort import Member
+
+
+def write(path, sites):
+    path.write_text(json.dumps({"sites": sites}))
+    return path
+
+
+def test_a_roster_binds_domains_and_may_cap_nodes(tmp_path):
+    sites = [{"site": "x", "domain": "a", "max_nodes": 900}, {"site": "y", "domain": "b"}]
+    roster = read_roster(write(tmp_path / "roster.json", sites))
+    assert roster.members == (Member(0, "x", "a", 900), Member(1, "y", "b", None))
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, "900", True])
+def test_a_cap_that_is_no_count_is_refused(tmp_path, most):
+    sites = [{"site": "x", "domain": "a", "max_nodes": most}]
+    with pytest.raises(FederationError, match=r"roster\.json: site 'x': max_nodes: expected"):
+        read_roster(write(tmp_path / "roster.json", sites))
+
+
+@pytest.mark.parametrize("sites", ["x", [["x", "a"]], [{"site": "x"}], 3])
+def test_another_form_is_refused(tmp_path, sites):
+    with pytest.raises(FederationError, match="expected"):
+        read_roster(write(tmp_path / "roster.json", sites))
+
+
+def test_a_simulated_clients_cap_is_what_it_holds(run_config):
+    """Counted episode by episode: the fixture's graphs have the agents of the last three rounds."""
+    config = run_config()
+    settings = RunSettings.from_flat(config)
+    silo = Silo.open(config["corpus.path"])
+    (fingerprint,) = silo.encoder_fingerprints()
+    roster = roster_of(settings, fingerprint)
+    shares = partition([silo], settings.partition, 4, settings.seed)
+    for member, share in zip(roster.members, shares, strict=True):
+        rows = share.indices[0]
+        train = rows[np.asarray(silo.split[rows]) == 0]
+        nodes = sum(len(episode.agents) for episode in silo.episodes(train))
+        assert (member.site, member.max_nodes) == (share.site, nodes)
