@@ -12,8 +12,8 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
 
-from fglguard.corpora.splits import SPLITS
 from fglguard.corpora.selection import open_corpus
+from fglguard.corpora.splits import SPLITS
 from fglguard.errors import FglguardError
 from fglguard.partitions import partition
 from fglguard.partitions.counts import ShareCounts, count_shares

@@ -35,7 +35,7 @@ def build_episode(number: int, domain: str, unsafe: bool | None, words: int = 6)
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_episode():
     return build_episode
 
