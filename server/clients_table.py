@@ -42,9 +42,10 @@ def clients_table(clients: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def _summary(fairness: Mapping[str, Any]) -> str:
     undefined = fairness["undefined"]
-    told = f"; undefined in {undefined}, whose test episodes lack a class" if undefined else ""
+    why = "test episodes lack a class"
     if not fairness["clients"]:
-        return f"AUROC over clients: undefined{told}"
+        return f"AUROC over clients: undefined in all {undefined}, whose {why}"
+    told = f"; undefined in {undefined}, whose {why}" if undefined else ""
     deciles = " ".join(f"{value:.3f}" for value in fairness["deciles"])
     return (
         f"AUROC over {fairness['clients']} clients: min {fairness['minimum']:.3f}, "

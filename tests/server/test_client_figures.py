@@ -64,6 +64,10 @@ def test_the_table_has_a_row_a_client(figures):
     assert "undefined in 1" in text
 
 
+def test_where_no_client_has_both_classes_there_is_no_summary(figures):
+    assert "undefined in all 1, whose" in printed({"clean": figures["clean"]})
+
+
 def test_of_many_clients_the_summary_alone(figures):
     clients = {f"client-{n}": figures["mixed"] for n in range(LARGEST_TABLE + 1)}
     text = printed(clients)
