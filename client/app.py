@@ -15,6 +15,7 @@ from flwr.clientapp import ClientApp
 
 import fglguard
 from client.failure import report_failure
+from client.faults import inject_faults
 from client.holdings import Holdings
 from client.identity import holdings_of, run_settings
 from fglguard.corpora.splits import SPLITS
@@ -60,6 +61,7 @@ def query(message: Message, context: Context) -> Message:
 
 @app.train()
 @report_failure
+@inject_faults
 def train(message: Message, context: Context) -> Message:
     """Train from the global model on the site's training split; return the new parameters."""
     settings = run_settings(context)

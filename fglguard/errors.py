@@ -43,3 +43,7 @@ class UpdateError(FglguardError):
 
 class FederationError(FglguardError):
     """A federated run can't go on."""
+
+
+class QuorumError(FederationError):
+    """Too few usable replies came back in a phase."""

@@ -19,10 +19,12 @@ from fglguard.settings import RunSettings, values_of
 from server.evaluation import evaluate_domains
 from server.floors import floor_aurocs
 from server.gathering import Gathered, gather
+from server.participation import participation
 from server.results_table import results_page
 from server.roster import roster_of
 from server.run_folder import RunFolder
 from server.scores import ScoreTable, pool, read_scores
+from server.training_round import train_round
 from strategies.guard_strategy import GuardStrategy
 from strategies.registry import build_strategy
 from strategies.updates import pack_parameters, unpack_parameters
@@ -65,9 +67,7 @@ class _Run:
         settings = self.settings
         started = time.monotonic()
         gathered = gather(self.grid, roster_of(settings), settings, self.encoder.fingerprint)
-        strategy = build_strategy(
-            gathered.cohort, settings.strategy, settings.federation.minimum_clients, self.folder
-        )
+        strategy = build_strategy(gathered.cohort, settings, self.folder)
         detector = build_detector(
             settings.detector.preset, self.encoder.dimension, seed=settings.seed
         )
@@ -90,6 +90,7 @@ class _Run:
                 member.site: {"domain": member.domain, **gathered.sizes[member.site]}
                 for _, member in gathered.cohort
             },
+            "participation": participation(self.folder.path / "metrics.jsonl"),
             "parameters": len(flatten(detector)),
             "seconds": {
                 "gather": round(gathered_at - started, 2),
@@ -108,9 +109,15 @@ class _Run:
         )
         for server_round in range(1, rounds + 1):
             began = time.monotonic()
-            messages = strategy.configure_train(server_round, arrays, config, self.grid)
-            replies = self.grid.send_and_receive(messages, timeout=self.settings.federation.timeout)
-            arrays, metrics = strategy.aggregate_train(server_round, replies)
+            arrays, metrics = train_round(
+                self.grid,
+                strategy,
+                self.folder,
+                self.settings.federation,
+                server_round,
+                arrays,
+                config,
+            )
             load_flat(detector, unpack_parameters(arrays), "the aggregate")
             self.folder.checkpoint(server_round, detector)
             duration = round(time.monotonic() - began, 3)

@@ -79,6 +79,20 @@ class RunFolder:
             reason=failure.reason,
         )
 
+    def surplus(self, server_round: int, update: Update) -> None:
+        """A client's update came after enough others."""
+        self._log(
+            "surplus",
+            server_round,
+            site=update.member.site,
+            domain=update.member.domain,
+            **update.metrics,
+        )
+
+    def retried(self, server_round: int, attempt: int, reason: str) -> None:
+        """An attempt at a round, counted from 1, was given up and another follows."""
+        self._log("retry", server_round, attempt=attempt, reason=reason)
+
     def round_done(self, server_round: int, rounds: int, metrics: Mapping[str, Any]) -> None:
         """A whole round is over."""
         self._log("round", server_round, rounds=rounds, **metrics)

@@ -11,9 +11,16 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
-from fglguard.errors import FederationError, UpdateError
-from fglguard.settings import StrategySettings
+from fglguard.errors import QuorumError, UpdateError
+from fglguard.settings import RunSettings
 from strategies.cohort import Cohort, Member
+from strategies.sampling import (
+    SIMULATED_SECONDS,
+    clients_asked,
+    clients_needed,
+    draw_clients,
+    first_to_finish,
+)
 from strategies.updates import (
     Failure,
     FlatVector,
@@ -38,32 +45,42 @@ class Observer(Protocol):
     def failed(self, phase: str, server_round: int, failure: Failure) -> None:
         """A client's reply was left out."""
 
+    def surplus(self, server_round: int, update: Update) -> None:
+        """A client's update was usable, but enough others had finished before it."""
+
 
 class GuardStrategy(Strategy):
     """A strategy over a fixed cohort.
 
-    Every member takes part in every round. A client that raises, stays silent, or returns
-    something that can't be used is logged by name and left out; with fewer than `minimum` usable
-    replies the run ends. Replies are put in roster order before anything is added up.
+    A round of training needs m = max(1, ceil(fraction * K)) updates of the K members and asks a
+    few more where `over_selection` says so; the first m to finish count, a simulation's by its
+    simulated seconds, a deployment's by arrival. Evaluation asks everyone. A client that raises,
+    stays silent, or returns something that can't be used is logged by name and left out; with
+    fewer than `minimum_clients` usable replies the phase fails (0, or more than the phase needs:
+    with fewer than it needs). Replies are put in roster order before anything is added up.
 
     Args:
         cohort: The run's members.
-        settings: Local training and aggregation.
-        minimum: Fewest usable replies in a phase; 0 for all of the cohort.
+        settings: The run's; `settings.strategy` is kept as `self.settings`.
         observer: Told of each client's result.
     """
 
     exports: ClassVar[Sequence[str]] = ()
     """Vectors that a client returns beside its parameters, each [P]."""
 
-    def __init__(
-        self, cohort: Cohort, settings: StrategySettings, minimum: int, observer: Observer
-    ) -> None:
+    def __init__(self, cohort: Cohort, settings: RunSettings, observer: Observer) -> None:
         self.cohort = cohort
-        self.settings = settings
-        self.minimum = minimum or len(cohort)
+        self.settings = settings.strategy
+        self.federation = settings.federation
+        self.seed = settings.seed
         self.observer = observer
+        self.needed = clients_needed(len(cohort), self.federation.fraction)
+        self._simulated = not self.federation.roster
+        self._deadline = settings.faults.deadline
         self._parameters = 0
+        self._asked: dict[int, Member] = {}
+        self._needed_now = 0
+        self._arrival: dict[int, int] = {}
 
     def broadcast(self) -> Mapping[str, FlatVector]:
         """Vectors [P] that go to every client beside the global parameters."""
@@ -75,6 +92,16 @@ class GuardStrategy(Strategy):
 
     def restore(self, state: Mapping[str, FlatVector]) -> None:
         """Take back what `state` gave."""
+
+    def asked(self, server_round: int, attempt: int) -> list[int]:
+        """Roster indices of the members that an attempt at a round of training asks, ascending.
+
+        A round that is tried again draws another sample: a site that is down for longer does not
+        spoil every attempt.
+        """
+        present = [member.index for _, member in self.cohort]
+        count = clients_asked(len(present), self.needed, self.federation.over_selection)
+        return draw_clients(present, count, self.seed, server_round, attempt)
 
     @abstractmethod
     def weights(self, updates: Sequence[Update]) -> NDArray[np.float64]:
@@ -94,17 +121,30 @@ class GuardStrategy(Strategy):
 
     def summary(self) -> None:
         """Log what this strategy is set to."""
-        logger.info("%s over %d clients: %s", type(self).__name__, len(self.cohort), self.settings)
+        logger.info(
+            "%s over %d clients, %d a round: %s",
+            type(self).__name__,
+            len(self.cohort),
+            self.needed,
+            self.settings,
+        )
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """Ask every member to train from the global model."""
+        """Ask a sample of the members to train from the global model.
+
+        `config` may hold `attempt`, which counts from 0 how often the round was tried before.
+        """
         parameters = unpack_parameters(arrays)
         self._parameters = len(parameters)
-        config = ConfigRecord({**config, **self.local_objective(), "round": server_round})
+        attempt = int(config.get("attempt", 0))  # type: ignore[arg-type]
+        config = ConfigRecord(
+            {**config, **self.local_objective(), "round": server_round, "attempt": attempt}
+        )
         arrays = pack_parameters(parameters, self.broadcast())
-        return self._ask(MessageType.TRAIN, arrays, config)
+        asked = set(self.asked(server_round, attempt))
+        return self._ask(MessageType.TRAIN, arrays, config, asked, self.needed)
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
@@ -112,14 +152,10 @@ class GuardStrategy(Strategy):
         """Weigh and add up the updates.
 
         Raises:
-            FederationError: Fewer than `minimum` updates can be used; every client is named.
+            QuorumError: Too few updates can be used; every client is named.
         """
-        updates = self.collect(
-            "train",
-            server_round,
-            replies,
-            lambda reply, member: read_update(reply, member, self._parameters, self.exports),
-        )
+        usable = self.collect("train", server_round, replies, self._read_update)
+        updates = self._first(server_round, usable)
         weights = self.weights(updates)
         for update, weight in zip(updates, weights, strict=True):
             self.observer.trained(server_round, update, float(weight))
@@ -138,7 +174,8 @@ class GuardStrategy(Strategy):
     ) -> Iterable[Message]:
         """Ask every member to score one of its splits with the global model."""
         config = ConfigRecord({**config, "round": server_round})
-        return self._ask(MessageType.EVALUATE, arrays, config)
+        everyone = {member.index for _, member in self.cohort}
+        return self._ask(MessageType.EVALUATE, arrays, config, everyone, len(everyone))
 
     def aggregate_evaluate(
         self, server_round: int, replies: Iterable[Message]
@@ -154,26 +191,16 @@ class GuardStrategy(Strategy):
         replies: Iterable[Message],
         read: Callable[[Message, Member], Result],
     ) -> list[Result]:
-        """Read the cohort's replies in roster order; tell the observer of each that fails.
+        """Read the replies of those asked in roster order; tell the observer of each that fails.
 
         Raises:
-            FederationError: Fewer than `minimum` replies can be used.
+            QuorumError: Too few replies can be used.
         """
-        by_node: dict[int, Message] = {}
-        for reply in replies:
-            node = reply.metadata.src_node_id
-            if node not in self.cohort:
-                logger.error("%s, round %d: reply from unknown node %d", phase, server_round, node)
-            elif by_node.setdefault(node, reply) is not reply:
-                logger.error(
-                    "%s, round %d: second reply from site %s left out",
-                    phase,
-                    server_round,
-                    self.cohort[node].site,
-                )
+        by_node = self._by_node(phase, server_round, replies)
+        self._arrival = {self.cohort[node].index: place for place, node in enumerate(by_node)}
         results: list[Result] = []
         failures: list[Failure] = []
-        for node, member in self.cohort:
+        for node, member in self._asked.items():
             try:
                 if node not in by_node:
                     raise UpdateError("no reply within the time limit")
@@ -181,17 +208,72 @@ class GuardStrategy(Strategy):
             except UpdateError as error:
                 failures.append(Failure(member, str(error)))
                 self.observer.failed(phase, server_round, failures[-1])
-        if len(results) < self.minimum:
+        minimum = min(self.federation.minimum_clients or self._needed_now, self._needed_now)
+        if len(results) < minimum:
             reasons = "\n".join(f"- site {f.member.site}: {f.reason}" for f in failures)
-            raise FederationError(
+            raise QuorumError(
                 f"{phase}, round {server_round}: expected usable replies from at least "
-                f"{self.minimum} of {len(self.cohort)} clients, got {len(results)}\n{reasons}"
+                f"{minimum} of {len(self._asked)} clients, got {len(results)}\n{reasons}"
             )
         return results
 
-    def _ask(self, message_type: str, arrays: ArrayRecord, config: ConfigRecord) -> list[Message]:
+    def _by_node(
+        self, phase: str, server_round: int, replies: Iterable[Message]
+    ) -> dict[int, Message]:
+        by_node: dict[int, Message] = {}
+        for reply in replies:
+            node = reply.metadata.src_node_id
+            if node not in self._asked:
+                logger.error(
+                    "%s, round %d: reply from node %d, which was not asked",
+                    phase,
+                    server_round,
+                    node,
+                )
+            elif by_node.setdefault(node, reply) is not reply:
+                logger.error(
+                    "%s, round %d: second reply from site %s left out",
+                    phase,
+                    server_round,
+                    self._asked[node].site,
+                )
+        return by_node
+
+    def _read_update(self, reply: Message, member: Member) -> Update:
+        update = read_update(reply, member, self._parameters, self.exports)
+        if self._simulated and self._deadline:
+            seconds = update.metrics.get(SIMULATED_SECONDS, 0.0)
+            if seconds > self._deadline:
+                raise UpdateError(
+                    f"finished after {seconds:g} s, the deadline was {self._deadline:g} s"
+                )
+        return update
+
+    def _first(self, server_round: int, updates: Sequence[Update]) -> list[Update]:
+        """Those that count: the first `needed` to finish, in roster order."""
+        finished = []
+        for update in updates:
+            index = update.member.index
+            # Only a simulation's word is taken for when it finished: a site could claim 0 s.
+            simulated = update.metrics.get(SIMULATED_SECONDS, 0.0)
+            finished.append((simulated if self._simulated else self._arrival[index], index))
+        places = first_to_finish(finished, self._needed_now)
+        for place in sorted(set(range(len(updates))) - set(places)):
+            self.observer.surplus(server_round, updates[place])
+        return [updates[place] for place in places]
+
+    def _ask(
+        self,
+        message_type: str,
+        arrays: ArrayRecord,
+        config: ConfigRecord,
+        asked: set[int],
+        needed: int,
+    ) -> list[Message]:
+        self._asked = {node: member for node, member in self.cohort if member.index in asked}
+        self._needed_now = min(needed, len(self._asked))
         messages = []
-        for node, member in self.cohort:
+        for node, member in self._asked.items():
             # The roster's index seeds the client, so a site trains as its partition would.
             own = ConfigRecord({**config, "index": member.index})
             content = RecordDict({"arrays": arrays, "config": own})

@@ -1,7 +1,7 @@
 """The one list of strategies."""
 
 from fglguard.errors import SettingsError
-from fglguard.settings import StrategySettings
+from fglguard.settings import RunSettings
 from strategies.cohort import Cohort
 from strategies.fedavg import FedAvg
 from strategies.fedprox import FedProx
@@ -10,16 +10,13 @@ from strategies.guard_strategy import GuardStrategy, Observer
 STRATEGIES: dict[str, type[GuardStrategy]] = {"fedavg": FedAvg, "fedprox": FedProx}
 
 
-def build_strategy(
-    cohort: Cohort, settings: StrategySettings, minimum: int, observer: Observer
-) -> GuardStrategy:
-    """The strategy that the settings name.
+def build_strategy(cohort: Cohort, settings: RunSettings, observer: Observer) -> GuardStrategy:
+    """The strategy that the run's settings name.
 
     Raises:
         SettingsError: There is no such strategy; the choices are listed.
     """
-    if settings.name not in STRATEGIES:
-        raise SettingsError(
-            f"strategy.name: expected one of {', '.join(STRATEGIES)}, got {settings.name!r}"
-        )
-    return STRATEGIES[settings.name](cohort, settings, minimum, observer)
+    name = settings.strategy.name
+    if name not in STRATEGIES:
+        raise SettingsError(f"strategy.name: expected one of {', '.join(STRATEGIES)}, got {name!r}")
+    return STRATEGIES[name](cohort, settings, observer)
