@@ -3,9 +3,7 @@
 from types import TracebackType
 from typing import Self
 
-import numpy as np
 from flwr.app import ConfigRecord
-from numpy.typing import NDArray
 
 from client.app import app as client_app
 from fglguard.detector import build_detector
@@ -15,27 +13,19 @@ from fglguard.settings import RunSettings, values_of
 from server.gathering import gather
 from server.process_grid import process_grid
 from server.roster import roster_of
-from strategies.cohort import Cohort
 from strategies.registry import build_strategy
 from strategies.updates import Failure, Update, pack_parameters, unpack_parameters
 
 
 class StepwiseRun:
-    """A run in worker processes: `server.run` without its files, calibration and test.
+    """A run in worker processes: `server.run` without its files, calibration and test."""
 
-    Args:
-        settings: The run.
-        sampled: Clients that train in a round.
-    """
-
-    def __init__(self, settings: RunSettings, sampled: int) -> None:
+    def __init__(self, settings: RunSettings) -> None:
         self.settings = settings
-        self._sampled = sampled
         self._grid = process_grid(client_app, values_of(settings))
         encoder = load_encoder(settings.corpus.encoder)
-        self._cohort = gather(
-            self._grid, roster_of(settings), settings, encoder.fingerprint
-        ).cohort
+        gathered = gather(self._grid, roster_of(settings), settings, encoder.fingerprint)
+        self._strategy = build_strategy(gathered.cohort, settings, self)
         self.detector = build_detector(
             settings.detector.preset, encoder.dimension, seed=settings.seed
         )
@@ -54,27 +44,16 @@ class StepwiseRun:
 
     def round(self, number: int) -> None:
         """Train one round; the detector then holds the next global model."""
-        cohort = self._cohort
-        if self._sampled < len(cohort):
-            chosen = np.random.default_rng([self.settings.seed, number]).choice(
-                len(cohort), self._sampled, replace=False
-            )
-            cohort = Cohort({node: m for node, m in cohort if m.index in set(chosen.tolist())})
         self.trained_clients = []
-        strategy = build_strategy(cohort, self.settings.strategy, 0, self)
-        messages = strategy.configure_train(
+        messages = self._strategy.configure_train(
             number,
             pack_parameters(flatten(self.detector)),
             ConfigRecord({"seed": self.settings.seed, "run_folder": self.settings.output}),
             self._grid,
         )
         replies = self._grid.send_and_receive(messages)
-        arrays, _ = strategy.aggregate_train(number, replies)
+        arrays, _ = self._strategy.aggregate_train(number, replies)
         load_flat(self.detector, unpack_parameters(arrays), "the aggregate")
-
-    def weights(self) -> NDArray[np.float32]:
-        """The global model."""
-        return flatten(self.detector)
 
     def trained(self, server_round: int, update: Update, weight: float) -> None:
         """Note whose update was used."""
@@ -83,3 +62,6 @@ class StepwiseRun:
     def failed(self, phase: str, server_round: int, failure: Failure) -> None:
         """A benchmark has no use for a round that lost a client."""
         raise RuntimeError(f"{phase}, round {server_round}: {failure.member.site}: {failure.reason}")
+
+    def surplus(self, server_round: int, update: Update) -> None:
+        """There is no over-selection here."""
