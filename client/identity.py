@@ -1,13 +1,14 @@
 """Which client this is: a partition of a simulation, or a site with a silo of its own."""
 
 import dataclasses
+from functools import lru_cache
 from pathlib import Path
 
 from flwr.app import Context
 
 from client.holdings import Holdings, simulated_holdings, site_holdings
 from fglguard.errors import SettingsError
-from fglguard.settings import RunSettings
+from fglguard.settings import RunSettings, Scalar
 
 
 def is_simulated(context: Context) -> bool:
@@ -17,7 +18,12 @@ def is_simulated(context: Context) -> bool:
 
 def run_settings(context: Context) -> RunSettings:
     """The run's settings as they came with the run."""
-    return RunSettings.from_flat(context.run_config)
+    return _settings(tuple(context.run_config.items()))
+
+
+@lru_cache(maxsize=8)
+def _settings(items: tuple[tuple[str, Scalar], ...]) -> RunSettings:
+    return RunSettings.from_flat(dict(items))
 
 
 def holdings_of(context: Context, settings: RunSettings) -> Holdings:

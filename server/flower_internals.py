@@ -6,21 +6,13 @@ names what a newer release has broken.
 
 import random
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Sequence
 
 from flwr.app import Array, ArrayRecord, Message, RecordDict
 from flwr.common.constant import ErrorCode
-from flwr.common.serde import (
-    array_record_from_proto,
-    array_record_to_proto,
-    message_from_proto,
-    message_to_proto,
-    recorddict_from_proto,
-    recorddict_to_proto,
-)
-from flwr.common.serde_utils import metadata_to_proto
+from flwr.common.serde import message_from_proto, recorddict_to_proto
+from flwr.common.serde_utils import error_to_proto, metadata_to_proto
 from flwr.proto.message_pb2 import Message as ProtoMessage
-from flwr.proto.recorddict_pb2 import ArrayRecord as ProtoArrayRecord
 from flwr.supercore.constant import NOOP_FEDERATION_ID
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
@@ -46,47 +38,40 @@ def assign_id(message: Message) -> str:
     return message.metadata.message_id
 
 
-def wire_copy(message: Message) -> Message:
-    """The message as its receiver gets it: equal, and sharing nothing that can be changed."""
-    return message_from_proto(message_to_proto(message))
+def to_wire(message: Message) -> tuple[bytes, list[bytes]]:
+    """A message's protobuf form without its arrays' data, and that data, array by array.
+
+    Inside the protobuf form each array would be copied five times on its way.
+    """
+    content = None
+    data: list[bytes] = []
+    if message.has_content():
+        records = dict(message.content.items())
+        for name, record in message.content.array_records.items():
+            data += [array.data for array in record.values()]
+            records[name] = ArrayRecord(
+                {key: Array(a.dtype, a.shape, a.stype, b"") for key, a in record.items()}
+            )
+        content = recorddict_to_proto(RecordDict(records))
+    error = error_to_proto(message.error) if message.has_error() else None
+    proto = ProtoMessage(metadata=metadata_to_proto(message.metadata), content=content, error=error)
+    return proto.SerializeToString(), data
 
 
-def content_copy(content: RecordDict) -> RecordDict:
-    """Records as their receiver gets them."""
-    return recorddict_from_proto(recorddict_to_proto(content))
+def from_wire(proto: bytes, data: Sequence[bytes]) -> Message:
+    """The message of a wire form.
 
-
-def message_bytes(message: Message, without: Collection[str] = ()) -> bytes:
-    """A message's wire form; records named in `without` are left out."""
-    if not without:
-        return message_to_proto(message).SerializeToString()
-    rest = RecordDict({k: record for k, record in message.content.items() if k not in without})
-    proto = ProtoMessage(
-        metadata=metadata_to_proto(message.metadata), content=recorddict_to_proto(rest)
-    )
-    return proto.SerializeToString()
-
-
-def message_from_bytes(data: bytes, records: Mapping[str, ArrayRecord] | None = None) -> Message:
-    """The message of a wire form, with the records that were left out put back."""
-    message = message_from_proto(ProtoMessage.FromString(data))
-    for name, record in (records or {}).items():
-        message.content[name] = record
+    Raises:
+        ValueError: There is not one piece of data for each array.
+    """
+    message = message_from_proto(ProtoMessage.FromString(proto))
+    records = message.content.array_records.values() if message.has_content() else ()
+    arrays = [array for record in records for array in record.values()]
+    for array, own in zip(arrays, data, strict=True):
+        array.data = own
     return message
 
 
-def record_bytes(record: ArrayRecord) -> bytes:
-    """An array record's wire form."""
-    return array_record_to_proto(record).SerializeToString()
-
-
-def record_from_bytes(data: bytes) -> ArrayRecord:
-    """The array record of a wire form."""
-    return array_record_from_proto(ProtoArrayRecord.FromString(data))
-
-
-def record_copy(record: ArrayRecord) -> ArrayRecord:
-    """A record of its own over the same bytes, which can't be changed."""
-    return ArrayRecord(
-        {name: Array(a.dtype, a.shape, a.stype, a.data) for name, a in record.items()}
-    )
+def wire_copy(message: Message) -> Message:
+    """The message as its receiver gets it: equal, and sharing nothing that can be changed."""
+    return from_wire(*to_wire(message))

@@ -7,7 +7,7 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
 
-from server.flower_internals import content_copy, wire_copy
+from server.flower_internals import wire_copy
 from server.local_grid import LocalGrid, NodeConfigs, deliver, partitions, serve
 
 
@@ -37,9 +37,7 @@ class InProcessGrid(LocalGrid):
         for message in pushed:
             context = self._contexts[message.metadata.dst_node_id]
             reply = deliver(self._client_app, wire_copy(message), context)
-            if reply.has_content():
-                reply.content = content_copy(reply.content)
-            self._replies[message.metadata.message_id] = reply
+            self._replies[message.metadata.message_id] = wire_copy(reply)
         return [message.metadata.message_id for message in pushed]
 
     def send_and_receive(

@@ -9,7 +9,7 @@ from flwr.app import Error, Message
 from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
 
-from server.flower_internals import APP_CRASHED, SERVER_NODE, message_from_bytes
+from server.flower_internals import APP_CRASHED, SERVER_NODE, from_wire
 from server.local_grid import LocalGrid, NodeConfigs, partitions, serve
 from server.processes.parcels import Packer
 from server.processes.pool import Outcome, WorkerPool
@@ -108,7 +108,8 @@ class ProcessGrid(LocalGrid):
             message_id = outcome.parcel.message_id
             message = self._outstanding.pop(message_id)
             if outcome.reply is not None:
-                reply = message_from_bytes(outcome.reply)
+                proto, *arrays = outcome.reply
+                reply = from_wire(proto, arrays)
             else:
                 reply = Message(Error(APP_CRASHED, outcome.failure), reply_to=message)
             self._replies[message_id] = reply

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from server.processes.nursery import Nursery, Work
-from server.processes.parcels import Parcel, common_frame
+from server.processes.parcels import Parcel
 from server.processes.wire import ChannelClosed, receive_frame, send_frame
 
 logger = logging.getLogger("fglguard")
@@ -22,7 +22,7 @@ TRANSFER_SECONDS = 10.0
 class _Process:
     pid: int
     channel: socket.socket
-    common: object = None  # the common records it holds
+    common: object = None  # the common data it holds
 
 
 @dataclass(slots=True, eq=False)
@@ -41,12 +41,12 @@ class Outcome:
 
     Attributes:
         parcel: Which.
-        reply: The worker's reply in its wire form, or None.
+        reply: The frame that the worker answered with, or None.
         failure: Why there is none.
     """
 
     parcel: Parcel
-    reply: bytes | None = None
+    reply: list[bytes] | None = None
     failure: str = ""
 
 
@@ -129,8 +129,8 @@ class WorkerPool:
         process = self._alive(worker)
         worker.task = parcel
         try:
-            if parcel.records and process.common is not parcel.common:
-                send_frame(process.channel, common_frame(parcel.common))
+            if parcel.common and process.common is not parcel.common:
+                send_frame(process.channel, parcel.common_frame())
                 process.common = parcel.common
             send_frame(process.channel, parcel.frame())
         except (ChannelClosed, TimeoutError):
@@ -144,7 +144,7 @@ class WorkerPool:
             logger.warning("worker %d %s while idle", worker.number, self._end(worker))
             return None
         try:
-            (reply,) = receive_frame(worker.process.channel)
+            reply = receive_frame(worker.process.channel)
         except (ChannelClosed, TimeoutError):
             return self._lost(worker)
         parcel, worker.task = worker.task, None

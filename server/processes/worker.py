@@ -7,7 +7,7 @@ import torch
 from flwr.app import Context, Error, Message
 from flwr.clientapp import ClientApp
 
-from server.flower_internals import APP_RAISED, message_bytes
+from server.flower_internals import APP_RAISED, to_wire
 from server.local_grid import deliver
 from server.processes.parcels import Unpacker
 from server.processes.wire import ChannelClosed, receive_frame, send_frame
@@ -24,7 +24,8 @@ def serve_messages(
             message = unpacker.unpack(receive_frame(channel))
             if message is not None:
                 reply = answer(client_app, message, new_context(message.metadata.dst_node_id))
-                send_frame(channel, [message_bytes(reply)])
+                proto, arrays = to_wire(reply)
+                send_frame(channel, [proto, *arrays])
         except ChannelClosed:
             return
 
