@@ -59,7 +59,7 @@ def gather(grid: Grid, roster: Roster, settings: RunSettings, encoder_fingerprin
         node = reply.metadata.src_node_id
         try:
             member = _check(reply, roster, encoder_fingerprint)
-            if member in members.values():
+            if member.site in sizes:
                 raise FederationError(f"site {member.site}: two nodes answer to this name")
         except FederationError as error:
             problems.append(str(error))
