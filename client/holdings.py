@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,9 @@ class Holdings:
         site: The client's name.
         domain: The domain it believes it has.
         encoder_fingerprint: Of the encoder its texts were embedded with.
-        packed: Its graphs; maps the silo's files where it holds a whole silo.
+        rows: Which graphs of `packed` are its own, ascending.
+        packed: Its graphs, and where they are part of one silo the rest of it too: the silo's
+            files are mapped, so a thousand clients share them. Copied if several silos hold them.
         split: Code of the split each graph is in.
         group: Task group, for resampling.
         clean: 1 where no attack is known to be present, 0 where one is, -1 unknown.
@@ -36,6 +39,7 @@ class Holdings:
     site: str
     domain: str
     encoder_fingerprint: str
+    rows: NDArray[np.int64]
     packed: PackedGraphs
     split: NDArray[np.uint8]
     group: NDArray[np.int64]
@@ -44,8 +48,8 @@ class Holdings:
     domains: tuple[str, ...]
 
     def indices(self, split: str) -> NDArray[np.int64]:
-        """Which graphs stand in a split."""
-        return np.flatnonzero(self.split == SPLITS.index(split)).astype(np.int64)
+        """Which graphs of `packed` are the client's and stand in a split."""
+        return self.rows[self.split[self.rows] == SPLITS.index(split)]
 
 
 @lru_cache(maxsize=64)
@@ -126,36 +130,54 @@ def _open(
     held = [(silo, rows) for silo, rows in parts if len(rows)]
     fingerprint = _common_fingerprint([silo for silo, _ in held], settings.corpus.encoder, site)
     graph_settings = GraphSettings(rounds=settings.detector.rounds)
-    graphs = [silo.graphs(fingerprint, graph_settings) for silo, _ in held]
-    if len(held) == 1 and len(held[0][1]) == len(held[0][0]):
-        packed = graphs[0]
+    graphs = [_graphs(silo, fingerprint, graph_settings) for silo, _ in held]
+    if len(held) == 1:
+        rows, packed = held[0][1], graphs[0]
     else:
         packed = concatenate(
-            [one.select(rows) for one, (_, rows) in zip(graphs, held, strict=True)]
+            [one.select(some) for one, (_, some) in zip(graphs, held, strict=True)]
         )
+        rows = np.arange(len(packed), dtype=np.int64)
     domains = tuple(sorted({name for silo, _ in held for name in silo.domains}))
     return Holdings(
         site=site,
         domain=domain,
         encoder_fingerprint=fingerprint,
+        rows=rows,
         packed=packed,
-        split=np.concatenate([silo.split[rows] for silo, rows in held]),
-        group=np.concatenate(_distinct_groups(held)),
-        clean=np.concatenate([silo.clean[rows] for silo, rows in held]),
-        domain_of=np.concatenate([_domain_codes(silo, domains)[rows] for silo, rows in held]),
+        split=_joined([silo.split for silo, _ in held], held),
+        group=_joined(_distinct_groups([silo for silo, _ in held]), held),
+        clean=_joined([silo.clean for silo, _ in held], held),
+        domain_of=_joined([_domain_codes(silo, domains) for silo, _ in held], held),
         domains=domains,
     )
 
 
+def _joined(
+    columns: Sequence[NDArray[Any]], held: Sequence[tuple[Silo, NDArray[np.int64]]]
+) -> NDArray[Any]:
+    """One entry a graph of `packed`: a single silo's column whole, else what is held of each."""
+    if len(columns) == 1:
+        return columns[0]
+    return np.concatenate([column[rows] for column, (_, rows) in zip(columns, held, strict=True)])
+
+
+@lru_cache(maxsize=16)
+def _graphs(silo: Silo, fingerprint: str, settings: GraphSettings) -> PackedGraphs:
+    """Mapped once a process, not once a client."""
+    return silo.graphs(fingerprint, settings)
+
+
+@lru_cache(maxsize=16)
 def _domain_codes(silo: Silo, domains: tuple[str, ...]) -> NDArray[np.int64]:
     codes = np.array([domains.index(name) for name in silo.domains], dtype=np.int64)
     return codes[np.asarray(silo.domain, dtype=np.int64)]
 
 
-def _distinct_groups(held: Sequence[tuple[Silo, NDArray[np.int64]]]) -> list[NDArray[np.int64]]:
+def _distinct_groups(silos: Sequence[Silo]) -> list[NDArray[np.int64]]:
     groups, offset = [], 0
-    for silo, rows in held:
-        groups.append(np.asarray(silo.group[rows], dtype=np.int64) + offset)
+    for silo in silos:
+        groups.append(silo.group if not offset else np.asarray(silo.group) + offset)
         offset += int(np.max(silo.group, initial=-1)) + 1
     return groups
 

@@ -3,13 +3,12 @@
 import dataclasses
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from flwr.app import Context
 
 from client.holdings import Holdings, pooled_holdings, simulated_holdings, site_holdings
 from fglguard.errors import SettingsError
-from fglguard.settings import RunSettings
+from fglguard.settings import RunSettings, Scalar
 
 
 def is_simulated(context: Context) -> bool:
@@ -27,11 +26,11 @@ def name_of(context: Context) -> str:
 
 def run_settings(context: Context) -> RunSettings:
     """The run's settings as they came with the run."""
-    return _checked(tuple(context.run_config.items()))
+    return _settings(tuple(context.run_config.items()))
 
 
-@lru_cache(maxsize=4)
-def _checked(items: tuple[tuple[str, Any], ...]) -> RunSettings:
+@lru_cache(maxsize=8)
+def _settings(items: tuple[tuple[str, Scalar], ...]) -> RunSettings:
     # Every message asks for them, some twice; checking sixty values costs as much as a small step.
     return RunSettings.from_flat(dict(items))
 

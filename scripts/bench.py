@@ -1,4 +1,4 @@
-"""Measure: `python scripts/bench.py encode`, `python scripts/bench.py run --json figures.json`."""
+"""Measure: `python scripts/bench.py simulation --json figures.json`, and encode, run, silo alike."""
 
 import argparse
 import json
@@ -9,8 +9,10 @@ from rich.table import Table
 
 from scripts.benchmarks.encode import encode
 from scripts.benchmarks.run import run
+from scripts.benchmarks.silo import silo
+from scripts.benchmarks.simulation import simulation
 
-BENCHMARKS = {"encode": encode, "run": run}
+BENCHMARKS = {"encode": encode, "run": run, "silo": silo, "simulation": simulation}
 
 
 def main() -> None:
@@ -22,7 +24,7 @@ def main() -> None:
     figures = BENCHMARKS[arguments.benchmark]()
     table = Table("figure", "value")
     for key, value in figures.items():
-        table.add_row(key, f"{value:.2f}")
+        table.add_row(key, f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}")
     Console().print(table)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """Simulate a federation: `python scripts/simulate.py strategy=fedprox federation.rounds=40`.
 
 Hydra composes the run from `conf/`; `-m` sweeps (`scripts/sweep`). `federation.backend` says where
-clients run: in this process, or on Ray through `flwr run`.
+clients run: in this process, in worker processes of its own, or on Ray through `flwr run`.
 """
 
 import sys

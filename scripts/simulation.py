@@ -1,4 +1,4 @@
-"""Run one simulation, in process or on Ray, and show how it goes."""
+"""Run one simulation, in process, in worker processes or on Ray, and show how it goes."""
 
 import dataclasses
 import json
@@ -29,6 +29,8 @@ def simulate_run(settings: RunSettings) -> Path:
         )
     if settings.federation.backend == "inprocess":
         _in_process(settings, folder)
+    elif settings.federation.backend == "processes":
+        _in_processes(settings, folder)
     else:
         with follow(folder, settings.federation.rounds):
             flower_run(settings)
@@ -46,3 +48,15 @@ def _in_process(settings: RunSettings, folder: Path) -> None:
 
     with follow(folder, settings.federation.rounds):
         simulate(server_app, client_app, values_of(settings))
+
+
+def _in_processes(settings: RunSettings, folder: Path) -> None:
+    from client.app import app as client_app
+    from server.app import app as server_app
+    from server.local_grid import serve
+    from server.process_grid import process_grid
+
+    values = values_of(settings)
+    # The grid forks, so it comes before the progress display's threads.
+    with process_grid(client_app, values) as grid, follow(folder, settings.federation.rounds):
+        serve(server_app, grid, values)

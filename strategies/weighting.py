@@ -35,6 +35,7 @@ def weighted_sum(
 ) -> NDArray[np.float32]:
     """Sum of weights[k] * vectors[k], added up in order in double precision, shape [P]."""
     total = np.zeros(vectors[0].shape, dtype=np.float64)
+    weighed = np.empty_like(total)  # a new array for each of many vectors would cost page faults
     for vector, weight in zip(vectors, weights, strict=True):
-        total += weight * vector
+        total += np.multiply(vector, weight, out=weighed)
     return total.astype(np.float32)

@@ -1,0 +1,71 @@
+"""What a simulated client opens, against the partition it was dealt."""
+
+import numpy as np
+import pytest
+
+from client.holdings import simulated_holdings
+from fglguard.corpora.splits import SPLITS
+from fglguard.encoder import load_encoder
+from fglguard.graph import GraphSettings
+from fglguard.partition import partition
+from fglguard.settings import RunSettings
+from fglguard.silo import Silo, open_silos
+from scripts.generate_flower_config import composed
+
+
+@pytest.fixture
+def settings_of():
+    def make(path):
+        changes = {"corpus.path": str(path), "corpus.encoder": "hashed-words"}
+        changes |= {"partition.kind": "iid", "federation.clients": 4}
+        return RunSettings.from_flat({**composed(), **changes})
+
+    return make
+
+
+@pytest.fixture
+def settings(settings_of, make_silo):
+    return settings_of(make_silo().path)
+
+
+def test_clients_of_one_silo_share_its_mapped_graphs(settings):
+    """Rows of the silo's own arrays, so that nothing is copied a client."""
+    first, second = (simulated_holdings(settings, client, 4) for client in (0, 1))
+    assert first.packed is second.packed
+    assert not first.packed.x.flags.owndata
+    assert not set(first.rows) & set(second.rows)
+
+
+def test_a_client_holds_the_rows_that_it_was_dealt(settings):
+    silos = open_silos(settings.corpus.path)
+    shares = partition(silos, settings.partition, 4, settings.seed)
+    for client, share in enumerate(shares):
+        holdings = simulated_holdings(settings, client, 4)
+        assert np.array_equal(holdings.rows, share.indices[0])
+        for code, split in enumerate(SPLITS):
+            own = [row for row in share.indices[0] if silos[0].split[row] == code]
+            assert holdings.indices(split).tolist() == own
+            assert np.array_equal(holdings.packed.label[own], silos[0].label[own])
+
+
+def test_a_client_of_two_silos_holds_a_copy_of_both_parts(settings_of, tmp_path, make_episode):
+    folder = tmp_path / "both"
+    for domain in ("a", "b"):
+        episodes = [make_episode(n, domain, unsafe=n % 4 < 2) for n in range(40)]
+        silo = Silo.create(folder / domain, episodes)
+        silo.prepare(load_encoder("hashed-words"), GraphSettings())
+    values = settings_of(folder)
+    silos = open_silos(folder)
+    share = partition(silos, values.partition, 4, values.seed)[2]
+    holdings = simulated_holdings(values, 2, 4)
+    parts = list(zip(silos, share.indices, strict=True))
+    fingerprint = holdings.encoder_fingerprint
+    assert all(len(rows) for _, rows in parts)
+    wanted = [s.graphs(fingerprint, GraphSettings()).select(rows).x for s, rows in parts]
+    assert np.array_equal(holdings.packed.x, np.concatenate(wanted))
+    assert holdings.rows.tolist() == list(range(sum(len(rows) for _, rows in parts)))
+    assert holdings.domains == ("a", "b")
+    assert holdings.domain_of.tolist() == [0] * len(parts[0][1]) + [1] * len(parts[1][1])
+    # Groups of the second silo are told apart from those of the first.
+    first, second = np.split(holdings.group, [len(parts[0][1])])
+    assert not set(first) & set(second)
