@@ -39,4 +39,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .fglguard runs
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

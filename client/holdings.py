@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
+from fglguard.encoder import load_encoder
 from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings, PackedGraphs, concatenate
 from fglguard.partitions import MIXED_DOMAIN, Share, partition
@@ -190,4 +191,7 @@ def _common_fingerprint(silos: Sequence[Silo], encoder: str, site: str) -> str:
             f"site {site}: its texts are not embedded with the encoder {encoder!r}; run "
             f"fglguard corpus embed {silos[0].path} --encoder {encoder}"
         )
+    # Several versions of one encoder: the one that is installed here, where it is among them.
+    if len(prepared) > 1 and (installed := load_encoder(encoder).fingerprint) in prepared:
+        return installed
     return prepared[-1]

@@ -18,7 +18,7 @@ from safetensors.torch import save as save_tensors
 from fglguard.calibration import Calibration
 from fglguard.detector import Detector, build_detector
 from fglguard.encoder import Encoder
-from fglguard.errors import BundleError, FglguardError
+from fglguard.errors import BundleError, FglguardError, shown
 from fglguard.graph import GraphSettings
 from fglguard.parameters import layout
 from fglguard.sealing import digest, seal, unseal
@@ -26,6 +26,15 @@ from fglguard.sealing import digest, seal, unseal
 SCHEMA = 1
 MODEL_FILE = "model.safetensors"
 GUARD_FILE = "guard.json"
+WIDEST = 16384
+"""Widest node features that a bundle may ask for."""
+_CALIBRATION_NUMBERS: Mapping[str, tuple[tuple[type, ...], float]] = {
+    "budget": ((float,), 1),
+    "recall": ((float,), 1),
+    "false_positive_rate": ((float,), 1),
+    "benign": ((int,), math.inf),
+    "unsafe": ((int,), math.inf),
+}
 _INFINITE = {"nothing": math.inf, "everything": -math.inf}
 
 
@@ -125,8 +134,8 @@ def load_bundle(path: Path) -> Bundle:
         detector = _load_detector(content["detector"], model, path)
         return Bundle(
             detector=detector,
-            encoder_name=content["encoder"]["name"],
-            encoder_fingerprint=content["encoder"]["fingerprint"],
+            encoder_name=_text(content["encoder"], "name"),
+            encoder_fingerprint=_text(content["encoder"], "fingerprint"),
             graph=GraphSettings(**content["graph"]),
             calibration=_calibration(content["calibration"]),
             provenance=_provenance(content["provenance"]),
@@ -138,7 +147,7 @@ def load_bundle(path: Path) -> Bundle:
     except BundleError as error:
         where = "" if str(error).startswith(str(path)) else f"{path / GUARD_FILE}: "
         raise BundleError(f"{where}{error}") from None
-    except (TypeError, FglguardError) as error:
+    except (TypeError, ValueError, FglguardError) as error:
         raise BundleError(f"{path / GUARD_FILE}: {error}") from error
 
 
@@ -152,7 +161,10 @@ def _detector_record(detector: Detector) -> dict[str, Any]:
 
 
 def _load_detector(record: Mapping[str, Any], model: bytes, path: Path) -> Detector:
-    detector = build_detector(record["preset"], record["dimension"], 0, **record["options"])
+    dimension = record["dimension"]
+    if type(dimension) is not int or not 1 <= dimension <= WIDEST:
+        raise BundleError(f"detector.dimension: expected 1 to {WIDEST}, got {shown(dimension)}")
+    detector = build_detector(record["preset"], dimension, 0, **record["options"])
     if _detector_record(detector)["parameters"] != record["parameters"]:
         raise BundleError(
             f"{path / GUARD_FILE}: detector.parameters differ from those that this version's "
@@ -205,7 +217,19 @@ def _calibration(record: Mapping[str, Any]) -> Calibration:
         threshold = _INFINITE[blocks]
     elif not isinstance(threshold, float):
         raise BundleError(f"calibration.threshold: expected a number, got {threshold!r}")
+    for name, (kinds, high) in _CALIBRATION_NUMBERS.items():
+        value = values[name]
+        absent = value is None and name == "recall"
+        if not absent and (type(value) not in kinds or not 0 <= value <= high):
+            raise BundleError(f"calibration.{name}: expected 0 to {high:g}, got {shown(value)}")
     return Calibration(threshold=threshold, **values)
+
+
+def _text(record: Mapping[str, Any], key: str) -> str:
+    value = record[key]
+    if not isinstance(value, str) or not value:
+        raise BundleError(f"encoder.{key}: expected a text, got {shown(value)}")
+    return value
 
 
 def _provenance(record: Any) -> Mapping[str, Any]:

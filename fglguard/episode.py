@@ -1,5 +1,6 @@
 """Episodes: one complete task execution of a multi-agent system, validated, as JSON Lines."""
 
+import codecs
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -184,7 +185,8 @@ def read_episodes(
                 continue
             where = f"{path}:{number}"
             try:
-                episode = episode_from_record(_decode(line, where), where)
+                content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                episode = episode_from_record(_decode(content, where), where)
                 if episode.id in seen:
                     raise EpisodeError(
                         f"{where}: id {shown(episode.id)} was already used in line "
@@ -241,7 +243,7 @@ def _parse(record: Any) -> Episode:
     if not isinstance(record, dict):
         raise EpisodeError(f"expected a JSON object, got {type(record).__name__}")
     schema = record.get("schema")
-    if schema != SCHEMA or isinstance(schema, bool):
+    if type(schema) is not int or schema != SCHEMA:
         raise EpisodeError(f"schema: expected {SCHEMA}, got {shown(schema)}")
     task = record.get("task")
     attributes = record.get("attributes", {})

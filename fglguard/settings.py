@@ -33,8 +33,8 @@ class Bounds:
         )
 
     def __str__(self) -> str:
-        limit = "" if math.isinf(self.high) else f" and at most {self.high:g}"
-        return f"{'above' if self.above else 'at least'} {self.low:g}{limit}"
+        limit = "" if math.isinf(self.high) else f" and at most {self.high:.10g}"
+        return f"{'above' if self.above else 'at least'} {self.low:.10g}{limit}"
 
 
 Count = Annotated[int, Bounds(1)]
@@ -320,6 +320,13 @@ def _check_together(settings: RunSettings) -> None:
         raise SettingsError(
             f"federation.minimum_clients: expected at most federation.clients "
             f"({federation.clients}), got {federation.minimum_clients}"
+        )
+
+    faults = settings.faults
+    if faults.crash_round and faults.crash_client >= federation.clients:
+        raise SettingsError(
+            f"faults.crash_client: expected a number below federation.clients "
+            f"({federation.clients}), got {faults.crash_client}"
         )
 
 

@@ -17,6 +17,7 @@ from fglguard.errors import SettingsError, SiloError
 from fglguard.graph import GraphSettings
 from fglguard.settings import RunSettings
 from fglguard.silo import Silo, open_silos
+from fglguard.silo.manifest import MANIFEST
 
 REAL_LOGS = {
     "agentdojo": "agentdojo",
@@ -44,12 +45,17 @@ def prepare_corpus(settings: RunSettings, root: Path | None) -> None:
     """
     path = Path(settings.corpus.path)
     with _alone_at(path):
-        if not path.exists():
+        if not _holds_silos(path):
             _make(settings.corpus.name, path, root)
         encoder = load_encoder(settings.corpus.encoder, threads=os.cpu_count() or 1)
         graph_settings = GraphSettings(rounds=settings.detector.rounds)
         for silo in open_silos(path):
             silo.prepare(encoder, graph_settings, progress=True)
+
+
+def _holds_silos(path: Path) -> bool:
+    """Whether any silo is there; what a killed import leaves behind is none."""
+    return any((folder / MANIFEST).exists() for folder in (path, *path.glob("*")))
 
 
 @contextmanager

@@ -93,9 +93,10 @@ def deliver(client_app: ClientApp, message: Message, context: Context) -> Messag
     """Hand a message to a client app; an exception becomes an error reply, as over a network."""
     try:
         return client_app(message=message, context=context)
-    except Exception:
+    except Exception as error:
         logger.exception("node %d: the client app raised", context.node_id)
-        return Message(Error(APP_RAISED, traceback.format_exc()), reply_to=message)
+        reason = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+        return Message(Error(APP_RAISED, reason), reply_to=message)
 
 
 def partitions(run_config: Mapping[str, Any]) -> NodeConfigs:

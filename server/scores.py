@@ -81,6 +81,8 @@ def read_scores(reply: Message, member: Member, *, trust_domains: bool) -> Score
         column = columns[name]
         if not np.all((column >= 0) & (column <= 1)):
             raise UpdateError(f"scores.{name}: expected scores within [0, 1]")
+    if not np.all(columns["corroborated"] >= columns["raw"]):
+        raise UpdateError("scores.corroborated: expected no score below the raw one")
     if not np.isin(columns["label"], (0, 1)).all():
         raise UpdateError("scores.label: expected 0 or 1; unlabelled episodes can't calibrate")
     names = [str(name) for name in content.config_records["site"]["domains"]]

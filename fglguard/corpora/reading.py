@@ -175,7 +175,7 @@ def _lines(file: Path) -> Iterator[tuple[str, Any]]:
                 if not line.strip():
                     continue
                 try:
-                    yield f":{number}", _parse(line)
+                    yield f":{number}", _parse(line.strip())
                 except CorpusError as error:
                     yield f":{number}", error
     except OSError as error:

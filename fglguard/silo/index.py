@@ -112,10 +112,22 @@ def choose_splits(
 ) -> NDArray[np.uint8]:
     """Split codes: those given, else those that every episode carries, else assigned by task.
 
+    An unlabelled episode is in no split: it can be scored, but neither train, calibrate nor test.
+
     Raises:
         SiloError: The codes given are too many, too few, or none of 0, 1, 2, 255; or a task
             stands on two of the sides that episodes carry.
     """
+    unlabelled = np.array([label is None for label in builder.label])
+    return np.where(unlabelled, np.uint8(LEFT_OUT), _chosen(builder, splits, fractions, seed))
+
+
+def _chosen(
+    builder: IndexBuilder,
+    splits: Sequence[int] | NDArray[np.integer] | None,
+    fractions: tuple[float, float, float],
+    seed: int,
+) -> NDArray[np.uint8]:
     if splits is not None:
         return _given(np.asarray(splits), len(builder.label))
     if all(name is not None for name in builder.split_names):

@@ -7,7 +7,7 @@ from client.holdings import simulated_holdings
 from fglguard.corpora.splits import SPLITS
 from fglguard.encoder import load_encoder
 from fglguard.graph import GraphSettings
-from fglguard.partition import partition
+from fglguard.partitions import partition
 from fglguard.settings import RunSettings
 from fglguard.silo import Silo, open_silos
 from scripts.generate_flower_config import composed
@@ -69,3 +69,18 @@ def test_a_client_of_two_silos_holds_a_copy_of_both_parts(settings_of, tmp_path,
     # Groups of the second silo are told apart from those of the first.
     first, second = np.split(holdings.group, [len(parts[0][1])])
     assert not set(first) & set(second)
+
+
+def test_of_several_versions_of_an_encoder_the_installed_one_is_taken(settings_of, make_silo):
+    """Another version's graphs lie beside, under a fingerprint that sorts last."""
+    silo = make_silo()
+    installed = load_encoder("hashed-words")
+
+    class Another:
+        name, dimension = installed.name, installed.dimension
+        fingerprint = "hashed-words-zzzzzzzzzzzzzzzz"
+        encode = staticmethod(installed.encode)
+
+    silo.prepare(Another(), GraphSettings())
+    holdings = simulated_holdings(settings_of(silo.path), 0, 4)
+    assert holdings.encoder_fingerprint == installed.fingerprint

@@ -154,6 +154,11 @@ def resealed(path, change) -> None:
         (lambda r: r.update(encoder=[]), "guard.json: "),
         (lambda r: r["calibration"].update(threshold="0.5"), "threshold: expected a number"),
         (lambda r: r["calibration"].update(threshold=None), "calibration.blocks: expected"),
+        (lambda r: r.update(calibration="abc"), "guard.json: "),
+        (lambda r: r["calibration"].update(budget="0.1"), "calibration.budget: expected 0 to 1"),
+        (lambda r: r["calibration"].update(benign=-1), "calibration.benign: expected 0 to inf"),
+        (lambda r: r["encoder"].update(name=None), "encoder.name: expected a text, got None"),
+        (lambda r: r["detector"].update(dimension=10**9), "dimension: expected 1 to 16384"),
     ],
 )
 def test_records_that_do_not_fit_are_refused(saved, change, message) -> None:

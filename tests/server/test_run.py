@@ -273,6 +273,22 @@ def test_too_few_clients_end_the_run_within_its_time_limit(run_config):
         run(run_config(), node_configs=nodes)
 
 
+def test_unlabelled_episodes_stand_aside(run_config, tmp_path, make_episode):
+    """They are in no split: the run ends, and counts the labelled ones alone."""
+    from fglguard.encoder import load_encoder
+    from fglguard.graph import GraphSettings
+
+    episodes = [
+        make_episode(n, d, None if n % 5 == 0 else n % 4 < 2) for d in "ab" for n in range(60)
+    ]
+    silo = Silo.create(tmp_path / "some", episodes)
+    silo.prepare(load_encoder("hashed-words"), GraphSettings())
+    folder = run(run_config(corpus__path=str(silo.path), federation__rounds=1))
+    clients = json.loads((folder / "results.json").read_text())["clients"]
+    held = sum(c[f"{s}_graphs"] for c in clients.values() for s in ("train", "val", "test"))
+    assert held == 2 * 48
+
+
 def test_a_site_without_unsafe_episodes_trains(run_config, tmp_path, make_episode):
     from fglguard.encoder import load_encoder
     from fglguard.graph import GraphSettings

@@ -20,6 +20,11 @@ def episodes(make_episode):
     return [make_episode(n, "ab"[n % 2], (True, False, None)[n % 3]) for n in range(24)]
 
 
+def labelled(codes):
+    """These codes, but every third episode, unlabelled in the fixture, in no split."""
+    return np.where(np.arange(24) % 3 == 2, 255, codes)
+
+
 def with_attributes(episode, **attributes):
     return replace(episode, attributes=attributes)
 
@@ -50,21 +55,24 @@ def test_splits_are_assigned_by_task_within_domains(tmp_path, episodes):
         strata=domains,
         labels=[e.unsafe for e in episodes],
     )
-    assert silo.split.tolist() == expected.tolist()
+    assert silo.split.tolist() == labelled(expected).tolist()
     assert silo.group.tolist() == task_groups(tasks, domains).tolist()
 
 
 def test_splits_that_every_episode_carries_are_kept(tmp_path, episodes):
     names = ["train", "val", "test"] * 8
     carried = [with_attributes(e, split=s) for e, s in zip(episodes, names, strict=True)]
-    assert Silo.create(tmp_path / "all", carried).split.tolist() == [0, 1, 2] * 8
+    assert Silo.create(tmp_path / "all", carried).split.tolist() == labelled([0, 1, 2] * 8).tolist()
     partly = Silo.create(tmp_path / "some", [*carried[:-1], episodes[-1]])
     assert partly.split.tolist() == Silo.create(tmp_path / "none", episodes).split.tolist()
 
 
 def test_splits_given_win_and_are_checked(tmp_path, episodes):
     codes = [0, 1, 2, 255] * 6
-    assert Silo.create(tmp_path / "s", episodes, splits=codes).split.tolist() == codes
+    assert (
+        Silo.create(tmp_path / "s", episodes, splits=codes).split.tolist()
+        == labelled(codes).tolist()
+    )
     for wrong in (codes[:-1], [0, 1, 2, 7] * 6):
         with pytest.raises(SiloError, match="splits: expected one of 0, 1, 2, 255"):
             Silo.create(tmp_path / "wrong", episodes, splits=wrong)
