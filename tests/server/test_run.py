@@ -194,7 +194,7 @@ SPOILED_SCORES = [
     (spoil_scores("label", lambda c: c * math.nan), "scores.label: expected whole numbers"),
     (spoil_scores("domain", lambda c: c + 99), "scores.domain: expected codes of"),
     (spoil_scores("domain", lambda c: c - 99), "scores.domain: expected codes of"),
-    (spoil_scores("group", lambda c: c[0]), "scores.group: expected"),
+    (spoil_scores("group", lambda c: np.asarray(c[0])), "scores.group: expected"),
     (no_domains, "its reply is malformed (KeyError: 'domains')"),
 ]
 
@@ -213,7 +213,7 @@ def test_spoiled_scores_are_left_out_by_name(run_config, spoil, told):
 
 def test_a_metric_cannot_pass_for_another_site(run_config):
     def pose(reply):
-        reply.content["metrics"] |= {"kind": 5, "weight": 99, "domain": 7}
+        reply.content["metrics"].update({"kind": 5, "weight": 99, "domain": 7})
 
     folder = run(run_config(federation__rounds=1), broken_client("a-1", pose))
     line = next(line for line in lines(folder) if line.get("site") == "a-1")
