@@ -10,6 +10,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from fglguard.settings import RunSettings
 from scripts.configuration import flat_values
 
+pytestmark = pytest.mark.long
+
 CONF = Path(__file__).resolve().parents[3] / "conf"
 POINTS = {
     "in_domain": 4 * 5,
