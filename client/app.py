@@ -124,7 +124,7 @@ def _train(
     state = None
     if objective.kept:
         state = state_of(context, instructions.run_folder, holdings.site)
-    kept = {} if state is None else state.load(instructions.round)
+    kept = {} if state is None else state.load(instructions.since)
     local = build_objective(objective, parameters, received, kept)
     report = train_locally(
         detector,
@@ -137,7 +137,7 @@ def _train(
     trained = flatten(detector)
     outcome = local.finish(detector, trained)
     if state is not None:
-        state.save(instructions.round, outcome.state)
+        state.save(instructions.round, outcome.state, instructions.since)
     arrays = pack_parameters(trained, outcome.exports)
     return RecordDict({"arrays": arrays, "metrics": MetricRecord(dataclasses.asdict(report))})
 

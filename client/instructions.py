@@ -19,6 +19,7 @@ class Instructions:
         seed: The run's seed.
         round: Counted from 1.
         index: The client's place in the roster.
+        since: The last round in which the server used this client's update; 0: none yet.
         run_folder: The run's folder at the server.
         training: How to train.
         objective: What to minimise besides BCE.
@@ -28,6 +29,7 @@ class Instructions:
     seed: int
     round: int
     index: int
+    since: int
     run_folder: str
     training: TrainingSettings
     objective: ObjectiveSettings
@@ -44,6 +46,7 @@ def read_instructions(config: Mapping[str, Any]) -> Instructions:
         seed=_read(config, "seed", int),
         round=_read(config, "round", int),
         index=_read(config, "index", int),
+        since=_read(config, "since", int, 0),
         run_folder=_read(config, "run_folder", str, ""),
         training=TrainingSettings(
             epochs=_read(config, "epochs", int),

@@ -17,9 +17,6 @@ from fglguard.files import write_atomically
 
 Vectors = dict[str, NDArray[np.float32]]
 
-KEPT_ROUNDS = 2
-"""A server killed in round r + 1 goes on from round r: both must be there."""
-
 _FILE = re.compile(r"round-(\d{4,})\.safetensors")
 
 
@@ -33,15 +30,18 @@ class ClientState:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def load(self, server_round: int) -> Vectors:
-        """What was saved in the newest round below `server_round`; nothing if there is none.
+    def load(self, since: int) -> Vectors:
+        """What was saved in round `since`, or in the newest round before; nothing if there is none.
 
-        A file of this round or a later one belongs to an attempt that the server has given up.
+        Args:
+            since: The last round in which the server used this client's update; 0: never yet. What
+                was saved later belongs to updates that came too late, or to attempts that the
+                server has given up.
 
         Raises:
             StateError: The file is damaged or holds something else.
         """
-        earlier = [number for number in self._rounds() if number < server_round]
+        earlier = [number for number in self._rounds() if number <= since]
         if not earlier:
             return {}
         path = self._path(max(earlier))
@@ -57,13 +57,18 @@ class ClientState:
                 )
         return vectors
 
-    def save(self, server_round: int, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Write a round's vectors, then remove all but the two newest rounds up to it."""
+    def save(
+        self, server_round: int, vectors: Mapping[str, NDArray[np.float32]], since: int
+    ) -> None:
+        """Write a round's vectors; of the others keep those that `load(since)` reads.
+
+        Those are what this round is done again from, should the server not use it or be killed.
+        """
         with write_atomically(self._path(server_round), mode=0o600) as file:
             file.write(safetensors.numpy.save(dict(vectors)))
         rounds = self._rounds()
-        newest = [number for number in rounds if number <= server_round][-KEPT_ROUNDS:]
-        for number in set(rounds) - set(newest):
+        before = [number for number in rounds if number <= since]
+        for number in set(rounds) - {server_round, *before[-1:]}:
             self._path(number).unlink(missing_ok=True)
 
     def _path(self, server_round: int) -> Path:

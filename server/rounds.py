@@ -67,4 +67,5 @@ def _start(
     if checkpoint:
         load_flat(detector, checkpoint.parameters, f"the checkpoint of round {done}")
         strategy.restore(checkpoint.state)
+        strategy.used = folder.last_used()
     return done

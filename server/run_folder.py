@@ -152,6 +152,16 @@ class RunFolder:
             file.writelines(kept)
         self._started = time.monotonic() - seconds
 
+    def last_used(self) -> dict[str, int]:
+        """The last round in which each site's update was used, as the log has it."""
+        used: dict[str, int] = {}
+        with (self.path / "metrics.jsonl").open(encoding="utf-8") as lines:
+            for line in lines:
+                record = json.loads(line)
+                if record["kind"] == "train":
+                    used[record["site"]] = record["round"]
+        return used
+
     def trained(self, server_round: int, update: Update, weight: float) -> None:
         """A client's update was used."""
         self._log(

@@ -21,8 +21,8 @@ class ControlledStrategy(BalancedStrategy):
     mean of all c_k, those of clients that did not take part included. The mean is unweighted: where
     all c_k have settled, every client descends the gradient c of (1 / N) sum of f_k, whatever the
     aggregation's weights. With a robust `aggregation` the sum inside a domain is that rule's centre
-    times the domain's number of updates. A client whose update was not used has moved its c_k all
-    the same; that change is missing from c from then on.
+    times the domain's number of updates. Clients keep c_k by round and go on
+    from the last one that was used, so that an update that came too late moves neither c nor c_k.
     """
 
     exports: ClassVar[Sequence[str]] = (CONTROL_CHANGE,)

@@ -70,6 +70,10 @@ class GuardStrategy(Strategy):
         cohort: The run's members.
         settings: The run's; `settings.strategy` is kept as `self.settings`.
         observer: Told of each client's result.
+
+    Attributes:
+        used: The last round in which each site's update was used, by site. A client goes on from
+            what it kept then, so that an update that came too late leaves no trace.
     """
 
     exports: ClassVar[Sequence[str]] = ()
@@ -89,6 +93,7 @@ class GuardStrategy(Strategy):
         self._needed_now = 0
         self._arrival: dict[int, int] = {}
         self._warned: set[str] = set()
+        self.used: dict[str, int] = {}
 
     def broadcast(self) -> Mapping[str, FlatVector]:
         """Vectors [P] that go to every client beside the global parameters."""
@@ -173,6 +178,7 @@ class GuardStrategy(Strategy):
         weights = self.weights(updates)
         for update, weight in zip(updates, weights, strict=True):
             self.observer.trained(server_round, update, float(weight))
+            self.used[update.member.site] = server_round
         arrays = pack_parameters(self.aggregate(updates, weights))
         losses = np.array([update.metrics["loss"] for update in updates])
         return arrays, MetricRecord({"loss": float(weights @ losses), "clients": len(updates)})
@@ -295,7 +301,8 @@ class GuardStrategy(Strategy):
         messages = []
         for node, member in self._asked.items():
             # The roster's index seeds the client, so a site trains as its partition would.
-            own = ConfigRecord({**config, "index": member.index})
+            since = self.used.get(member.site, 0)
+            own = ConfigRecord({**config, "index": member.index, "since": since})
             content = RecordDict({"arrays": arrays, "config": own})
             messages.append(Message(content, dst_node_id=node, message_type=message_type))
         return messages

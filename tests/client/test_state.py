@@ -19,42 +19,51 @@ def files(state):
 
 def test_nothing_is_kept_before_the_first_round(tmp_path):
     state = ClientState(tmp_path / "a")
-    assert state.load(1) == {}
+    assert state.load(0) == {}
     assert not state.folder.exists()
 
 
-def test_what_is_loaded_is_the_newest_round_below_the_one_asked_for(tmp_path):
+def test_what_is_loaded_is_the_round_that_was_used_or_the_newest_before(tmp_path):
     state = ClientState(tmp_path / "a")
-    state.save(3, vectors(3))
-    state.save(7, vectors(7))
-    assert state.load(3) == {}
-    for server_round, value in ((4, 3), (7, 3), (8, 7), (50, 7)):
-        assert state.load(server_round)["control"].tolist() == [value] * 3
+    state.save(3, vectors(3), since=0)
+    state.save(7, vectors(7), since=3)
+    assert state.load(2) == {}
+    for since, value in ((3, 3), (6, 3), (7, 7), (50, 7)):
+        assert state.load(since)["control"].tolist() == [value] * 3
 
 
 def test_a_round_that_is_repeated_starts_from_where_it_started_before(tmp_path):
     """The server is killed in round 3 after this client has saved, and goes on from round 2."""
     state = ClientState(tmp_path / "a")
     for number in (1, 2, 3):
-        state.save(number, vectors(number))
-    assert state.load(3)["control"][0] == 2
-    state.save(3, vectors(33))
-    assert state.load(4)["control"][0] == 33
+        state.save(number, vectors(number), since=number - 1)
+    assert state.load(2)["control"][0] == 2
+    state.save(3, vectors(33), since=2)
+    assert state.load(3)["control"][0] == 33
     assert files(state) == ["round-0002.safetensors", "round-0003.safetensors"]
 
 
-def test_the_two_newest_rounds_stay_and_later_ones_go(tmp_path):
+def test_updates_that_were_not_used_leave_no_trace(tmp_path):
+    """Used in round 1, too late in 4 and 5: round 9 goes on from round 1."""
     state = ClientState(tmp_path / "a")
-    for number in (1, 2, 9, 12000):
-        state.save(number, vectors(number))
-    assert files(state) == ["round-0009.safetensors", "round-12000.safetensors"]
-    state.save(10, vectors(10))
-    assert files(state) == ["round-0009.safetensors", "round-0010.safetensors"]
+    state.save(1, vectors(1), since=0)
+    for number in (4, 5):
+        state.save(number, vectors(number), since=1)
+    assert files(state) == ["round-0001.safetensors", "round-0005.safetensors"]
+    assert state.load(1)["control"][0] == 1
+
+
+def test_another_run_of_the_same_name_starts_from_nothing(tmp_path):
+    ClientState(tmp_path / "a").save(12000, vectors(5), since=11999)
+    state = ClientState(tmp_path / "a")
+    assert state.load(0) == {}
+    state.save(1, vectors(1), since=0)
+    assert files(state) == ["round-0001.safetensors"]
 
 
 def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     state = ClientState(tmp_path / "a")
-    state.save(1, vectors(1))
+    state.save(1, vectors(1), since=0)
 
     def full(descriptor):
         raise OSError(28, "No space left on device")
@@ -62,21 +71,21 @@ def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch)
     monkeypatch.setattr(fglguard.files.os, "fsync", full)
     for number in (1, 2):
         with pytest.raises(OSError, match="No space left"):
-            state.save(number, vectors(99))
+            state.save(number, vectors(99), since=0)
     assert [child.name for child in state.folder.iterdir()] == ["round-0001.safetensors"]
-    assert state.load(2)["control"][0] == 1
+    assert state.load(1)["control"][0] == 1
 
 
 def test_damage_is_told_with_the_files_path(tmp_path):
     state = ClientState(tmp_path / "a")
-    state.save(1, vectors(1))
+    state.save(1, vectors(1), since=0)
     path = state.folder / "round-0001.safetensors"
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(StateError, match=r"a/round-0001\.safetensors: expected a safetensors file"):
-        state.load(2)
+        state.load(1)
     path.write_bytes(safetensors.numpy.save({"control": np.zeros((2, 2))}))
     with pytest.raises(StateError, match=r"control: expected a flat float32 vector, got float64"):
-        state.load(2)
+        state.load(1)
 
 
 def context(**node_config):

@@ -58,10 +58,17 @@ def kill_after_round(process, folder, number):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("strategy", ["fedprox"])
+@pytest.mark.parametrize("strategy", ["fedprox", "scaffold", "feddc", "moon"])
 def test_a_run_killed_in_any_round_resumes_to_the_same_bits(run_config, tmp_path, strategy):
     """kill -9 three times, each time later; the model and the log are those of a whole run."""
-    changes = {"strategy.name": strategy, "federation.rounds": 14}
+    changes = {
+        "strategy.name": strategy,
+        "strategy.drift": 0.1,
+        "strategy.contrast": 1.0,
+        "federation.rounds": 14,
+        "federation.fraction": 0.75,
+        "federation.minimum_clients": 1,
+    }
     whole = run_config() | changes | {"output": str(tmp_path / "whole")}
     killed = whole | {"output": str(tmp_path / "killed")}
     folder = Path(killed["output"])

@@ -41,7 +41,7 @@ def test_rounds_equal_the_papers_algorithm(federation, reference, balanced):
     # c is the mean of the clients' own: none was lost.
     np.testing.assert_allclose(c, own.mean(axis=0), atol=1e-9)
     for k, site in enumerate(("a-0", "b-0", "c-0")):
-        kept = ClientState(ours.folder / "clients" / site).load(5)["control"]
+        kept = ClientState(ours.folder / "clients" / site).load(4)["control"]
         np.testing.assert_allclose(kept, own[k], atol=5e-6)
     assert np.abs(own[0] - own[1]).max() > 1e-3
 
@@ -57,6 +57,7 @@ def test_c_survives_a_restart_of_the_server(federation):
     assert federation("scaffold", "none").strategy.state() == {}
     second = federation("scaffold", "broken")
     second.strategy.restore(first.strategy.state())
+    second.strategy.used = dict(first.strategy.used)
     second.model = first.model
     assert second.round(3).tobytes() == whole.model.tobytes()
 
@@ -65,7 +66,7 @@ def test_a_clients_state_of_another_size_fails_by_name(federation):
     ours = federation("scaffold", federation__minimum_clients=2)
     ours.round(1)
     state = ClientState(ours.folder / "clients" / "b-0")
-    state.save(1, {"control": np.zeros(5, dtype=np.float32)})
+    state.save(1, {"control": np.zeros(5, dtype=np.float32)}, since=0)
     ours.round(2)
     (failure,) = ours.observer.failures
     assert failure.member.site == "b-0"
