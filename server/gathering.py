@@ -4,7 +4,7 @@ import logging
 import time
 from dataclasses import dataclass
 
-from flwr.app import ConfigRecord, Message, MessageType, MetricRecord, RecordDict
+from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 import fglguard
@@ -65,8 +65,7 @@ def gather(grid: Grid, roster: Roster, settings: RunSettings, encoder_fingerprin
             problems.append(str(error))
             continue
         members[node] = member
-        counts = reply.content.metric_records.get("metrics", MetricRecord())
-        sizes[member.site] = {k: int(v) for k, v in counts.items() if isinstance(v, int)}
+        sizes[member.site] = {key: int(value) for key, value in reply.content["metrics"].items()}
     if len(replies) < len(nodes):
         problems.append(f"{len(nodes) - len(replies)} clients did not answer the query")
     if problems:
@@ -99,19 +98,15 @@ def _wait_for_nodes(grid: Grid, settings: RunSettings) -> list[int]:
 def _check(reply: Message, roster: Roster, encoder_fingerprint: str) -> Member:
     if reply.has_error():
         raise FederationError(f"a client failed: {reply.error.reason}")
-    site = reply.content.config_records.get("site", ConfigRecord())
-    if "site" not in site or "domain" not in site:
-        raise FederationError(
-            f"node {reply.metadata.src_node_id}: expected its site and domain, got {sorted(site)}"
-        )
+    site = reply.content["site"]
     member = roster.member(str(site["site"]), str(site["domain"]))
     for key, wanted in (
         ("schema", SCHEMA),
         ("version", fglguard.__version__),
         ("encoder_fingerprint", encoder_fingerprint),
     ):
-        if site.get(key) != wanted:
+        if site[key] != wanted:
             raise FederationError(
-                f"site {member.site}: {key}: expected {wanted!r}, got {site.get(key)!r}"
+                f"site {member.site}: {key}: expected {wanted!r}, got {site[key]!r}"
             )
     return member

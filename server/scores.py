@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
-from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.app import Message
 from numpy.typing import NDArray
 
 from fglguard.errors import UpdateError
 from strategies.cohort import Member
-from strategies.updates import to_numpy
 
 COLUMNS = ("raw", "corroborated", "label", "group", "clean", "domain")
 
@@ -60,13 +58,10 @@ def read_scores(reply: Message, member: Member, *, trust_domains: bool) -> Score
     content = reply.content
     if "scores" not in content.array_records:
         raise UpdateError(f"expected a record 'scores', got {sorted(content.keys())}")
-    columns = {
-        name: to_numpy(array, f"scores.{name}")
-        for name, array in content.array_records["scores"].items()
-    }
+    columns = {name: array.numpy() for name, array in content.array_records["scores"].items()}
     if set(columns) != set(COLUMNS):
         raise UpdateError(f"scores: expected the columns {COLUMNS}, got {sorted(columns)}")
-    rows = columns["raw"].size
+    rows = len(columns["raw"])
     for name, column in columns.items():
         if column.shape != (rows,):
             raise UpdateError(f"scores.{name}: expected {rows} rows, got shape {column.shape}")
@@ -76,25 +71,18 @@ def read_scores(reply: Message, member: Member, *, trust_domains: bool) -> Score
             raise UpdateError(f"scores.{name}: expected scores within [0, 1]")
     if not np.isin(columns["label"], (0, 1)).all():
         raise UpdateError("scores.label: expected 0 or 1; unlabelled episodes can't calibrate")
-    domain = _own_domains(content, columns["domain"]) if trust_domains else member.domain
+    names = [str(name) for name in content.config_records["site"]["domains"]]
+    own = np.array(names)[columns["domain"]] if rows else np.array([], dtype=str)
+    domain = own if trust_domains else np.full(rows, member.domain)
     return ScoreTable(
         raw=columns["raw"].astype(np.float64),
         corroborated=columns["corroborated"].astype(np.float64),
         label=columns["label"].astype(np.int64),
         group=columns["group"].astype(np.int64),
         clean=columns["clean"].astype(np.int64),
-        domain=np.broadcast_to(np.asarray(domain, dtype=str), rows).copy(),
+        domain=domain.astype(str),
         site=np.full(rows, member.site),
     )
-
-
-def _own_domains(content: RecordDict, codes: NDArray[Any]) -> NDArray[np.str_]:
-    names = content.config_records.get("site", ConfigRecord()).get("domains")
-    if not isinstance(names, list):
-        raise UpdateError("site.domains: expected the names of the episodes' domains, got none")
-    if codes.dtype.kind not in "iu" or not np.all((codes >= 0) & (codes < len(names))):
-        raise UpdateError(f"scores.domain: expected whole numbers from 0 to {len(names) - 1}")
-    return np.array([str(name) for name in names] or [""])[codes]
 
 
 def pool(tables: Sequence[ScoreTable], *, shared_groups: bool) -> ScoreTable:
