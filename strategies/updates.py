@@ -68,7 +68,7 @@ def unpack_vectors(arrays: ArrayRecord, others: Sequence[str] = ()) -> dict[str,
     wanted = [PARAMETERS, *others]
     if sorted(arrays) != sorted(wanted):
         raise UpdateError(f"expected the arrays {sorted(wanted)}, got {sorted(arrays)}")
-    vectors = {name: _numbers(arrays[name], name) for name in wanted}
+    vectors = {name: to_numpy(arrays[name], name) for name in wanted}
     size = vectors[PARAMETERS].shape
     for name, vector in vectors.items():
         if vector.dtype != np.float32 or vector.ndim != 1:
@@ -81,7 +81,12 @@ def unpack_vectors(arrays: ArrayRecord, others: Sequence[str] = ()) -> dict[str,
     return vectors
 
 
-def _numbers(array: Array, name: str) -> NDArray[Any]:
+def to_numpy(array: Array, name: str) -> NDArray[Any]:
+    """The array that a record carries.
+
+    Raises:
+        UpdateError: Its bytes are no array, which would otherwise end the run at the server.
+    """
     try:
         return array.numpy()
     except (ValueError, TypeError, EOFError, OSError) as error:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from fglguard.errors import SettingsError
 from fglguard.files import write_atomically
 from fglguard.settings import RunSettings, values_of
+from server.tracking.store_lock import alone
 from server.tracking.tracker import Tracker
 
 DATABASE = "mlflow.db"
@@ -19,6 +20,8 @@ EXPERIMENT = "fglguard"
 RUN_FILE = "mlflow.json"
 """In the run folder: which MLflow run it is, for a resumed run to go on with."""
 
+OPEN_SECONDS = 300.0
+"""How long to wait for other runs that are opening the store."""
 BATCH = 100
 """MLflow takes so many parameters at once, and more metrics."""
 TAG_LENGTH = 5000
@@ -62,8 +65,11 @@ class MLflow(Tracker):
         store = store.resolve()
         try:
             store.mkdir(parents=True, exist_ok=True)
-            self._client: Any = MlflowClient(tracking_uri=f"sqlite:///{store / DATABASE}")
-            self._run_id = _resumed(run_folder) or self._new_run(store, run_folder, settings)
+            # Two runs of a sweep that make the database at once would spoil it.
+            with alone(store, OPEN_SECONDS):
+                self._client: Any = MlflowClient(tracking_uri=f"sqlite:///{store / DATABASE}")
+                experiment = self._experiment(store)
+            self._run_id = _resumed(run_folder) or self._new_run(experiment, run_folder, settings)
             self._client.update_run(self._run_id, status="RUNNING")
         except (OSError, MlflowException) as error:
             raise SettingsError(
@@ -85,11 +91,11 @@ class MLflow(Tracker):
             self._client.set_tag(self._run_id, "error", error[:TAG_LENGTH])
         self._client.set_terminated(self._run_id, "FINISHED" if error is None else "FAILED")
 
-    def _new_run(self, store: Path, run_folder: Path, settings: RunSettings) -> str:
+    def _new_run(self, experiment: str, run_folder: Path, settings: RunSettings) -> str:
         from mlflow.entities import Param
 
         run = self._client.create_run(
-            self._experiment(store),
+            experiment,
             run_name=run_folder.name,
             tags={"run_folder": str(run_folder.resolve())},
         )
@@ -102,19 +108,11 @@ class MLflow(Tracker):
         return run_id
 
     def _experiment(self, store: Path) -> str:
-        from mlflow.exceptions import MlflowException
-
         found = self._client.get_experiment_by_name(EXPERIMENT)
-        if found is None:
-            artifacts = (store / "artifacts").as_uri()
-            try:
-                return str(self._client.create_experiment(EXPERIMENT, artifact_location=artifacts))
-            except MlflowException:
-                # Another run of the same sweep may have made it between the two calls.
-                found = self._client.get_experiment_by_name(EXPERIMENT)
-                if found is None:
-                    raise
-        return str(found.experiment_id)
+        if found is not None:
+            return str(found.experiment_id)
+        artifacts = (store / "artifacts").as_uri()
+        return str(self._client.create_experiment(EXPERIMENT, artifact_location=artifacts))
 
 
 def _resumed(run_folder: Path) -> str | None:

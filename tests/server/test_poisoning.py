@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flwr.app import Array, ArrayRecord
 
 import client.app as honest
 from fglguard.bundle import load_bundle
@@ -27,6 +28,7 @@ from scripts.hostile import (
 )
 from server.inprocess import InProcessGrid
 from server.run import run
+from strategies.updates import PARAMETERS
 
 pytestmark = pytest.mark.long
 
@@ -192,3 +194,15 @@ def test_a_loss_that_is_no_number_is_left_out(federation):
         (failed,) = lines(folder, "failure")
         assert failed["site"] == "a-0"
         assert "metrics.loss" in failed["reason"]
+
+
+def test_bytes_that_are_no_array_are_left_out(federation):
+    def garbage(message, reply):
+        vector = reply.content["arrays"][PARAMETERS]
+        broken = Array(vector.dtype, vector.shape, vector.stype, b"\x00" * 16)
+        reply.content["arrays"] = ArrayRecord({PARAMETERS: broken})
+
+    folder = federation(spoils=[garbage], federation__rounds=1)
+    (failed,) = lines(folder, "failure")
+    assert failed["site"] == "a-0"
+    assert "expected a serialised array" in failed["reason"]

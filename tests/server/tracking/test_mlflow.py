@@ -1,7 +1,10 @@
 """Runs in a local MLflow database, read back with MLflow's own client."""
 
 import json
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +12,7 @@ from fglguard.errors import FederationError, SettingsError
 from fglguard.settings import RunSettings
 from scripts.hostile import hostile_app
 from server.tracking.mlflow import MLflow
+from server.tracking.store_lock import alone
 
 pytestmark = pytest.mark.long
 
@@ -90,3 +94,50 @@ def test_a_store_that_is_a_file_is_named(tracked_run, store):
     store.write_text("not a folder")
     with pytest.raises(SettingsError, match=r"tracking\.mlflow.*store"):
         tracked_run(tracking__mlflow=str(store))
+
+
+def test_runs_of_a_sweep_may_share_a_new_store(run_config, store, client, tmp_path):
+    """Three processes make the database at once; each writes 20 rounds of 50 clients."""
+    program = """
+import json, sys
+from pathlib import Path
+from fglguard.settings import RunSettings
+from server.tracking.mlflow import MLflow
+
+store, folder = Path(sys.argv[1]), Path(sys.argv[2])
+folder.mkdir()
+tracker = MLflow(store, folder, RunSettings.from_flat(json.loads(sys.argv[3])))
+for step in range(20):
+    tracker.write(step, {f"clients/{client}/loss": float(step) for client in range(50)})
+tracker.close(None)
+"""
+    config = json.dumps(run_config(federation__rounds=1))
+    root = Path(__file__).resolve().parents[3]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(store), str(tmp_path / f"run-{n}"), config],
+            env={**os.environ, "PYTHONPATH": str(root)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(3)
+    ]
+    for process in processes:
+        _, told = process.communicate(timeout=300)
+        assert process.returncode == 0, told
+    reader = client()
+    experiment = reader.get_experiment_by_name("fglguard")
+    runs = reader.search_runs([experiment.experiment_id])
+    assert [found.info.status for found in runs] == ["FINISHED"] * 3
+    for found in runs:
+        history = reader.get_metric_history(found.info.run_id, "clients/49/loss")
+        assert sorted(metric.value for metric in history) == list(range(20))
+
+
+def test_a_store_that_another_process_holds_is_not_waited_for_for_ever(tmp_path):
+    with (
+        alone(tmp_path, 1.0),
+        pytest.raises(SettingsError, match=r"another process.*0\.2 s"),
+        alone(tmp_path, 0.2),
+    ):
+        raise AssertionError("two processes hold the lock")
