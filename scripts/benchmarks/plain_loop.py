@@ -106,8 +106,6 @@ def _train(
         for batch in DataLoader(graphs, batch_size=settings.batch_size, sampler=order):
             optimizer.zero_grad()
             loss = nn.functional.binary_cross_entropy_with_logits(model(batch), batch.y)
-            pull = sum(
-                ((p - q) ** 2).sum() for p, q in zip(model.parameters(), start, strict=True)
-            )
+            pull = sum(((p - q) ** 2).sum() for p, q in zip(model.parameters(), start, strict=True))
             (loss + 0.5 * settings.mu * pull).backward()
             optimizer.step()

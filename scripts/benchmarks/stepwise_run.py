@@ -61,7 +61,9 @@ class StepwiseRun:
 
     def failed(self, phase: str, server_round: int, failure: Failure) -> None:
         """A benchmark has no use for a round that lost a client."""
-        raise RuntimeError(f"{phase}, round {server_round}: {failure.member.site}: {failure.reason}")
+        raise RuntimeError(
+            f"{phase}, round {server_round}: {failure.member.site}: {failure.reason}"
+        )
 
     def surplus(self, server_round: int, update: Update) -> None:
         """There is no over-selection here."""

@@ -15,9 +15,45 @@ LARGEST = 10
 SMALLEST = 4
 DENSITY = 0.27
 TEXTS = 2000
-HARMLESS = "read list summarise compare sort plan check report answer look".split()
-HARMFUL = "wire leak erase unlock forward transfer bypass hide disable inject".split()
-COMMON = "the of to file account message channel number date task user result step".split()
+HARMLESS = [
+    "read",
+    "list",
+    "summarise",
+    "compare",
+    "sort",
+    "plan",
+    "check",
+    "report",
+    "answer",
+    "look",
+]
+HARMFUL = [
+    "wire",
+    "leak",
+    "erase",
+    "unlock",
+    "forward",
+    "transfer",
+    "bypass",
+    "hide",
+    "disable",
+    "inject",
+]
+COMMON = [
+    "the",
+    "of",
+    "to",
+    "file",
+    "account",
+    "message",
+    "channel",
+    "number",
+    "date",
+    "task",
+    "user",
+    "result",
+    "step",
+]
 
 
 def make_silo(path: Path, train: int, held_out: int, domains: int = 1) -> Silo:

@@ -8,7 +8,7 @@ _COUNT = struct.Struct("!I")
 _LENGTH = struct.Struct("!Q")
 
 
-class ChannelClosed(Exception):  # noqa: N818  (an event, told apart from errors by its name)
+class ChannelClosed(Exception):
     """The other side is gone."""
 
 

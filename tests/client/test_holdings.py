@@ -69,4 +69,3 @@ def test_a_client_of_two_silos_holds_a_copy_of_both_parts(settings_of, tmp_path,
     # Groups of the second silo are told apart from those of the first.
     first, second = np.split(holdings.group, [len(parts[0][1])])
     assert not set(first) & set(second)
-

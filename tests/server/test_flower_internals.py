@@ -81,7 +81,9 @@ def test_a_message_takes_an_id_that_its_reply_answers_to(message):
 def test_the_wire_form_keeps_every_record_and_carries_arrays_apart(message):
     flower_internals.assign_id(message)
     proto, data = flower_internals.to_wire(message)
-    assert data == [array.data for key in ("arrays", "more") for array in message.content[key].values()]
+    assert data == [
+        array.data for key in ("arrays", "more") for array in message.content[key].values()
+    ]
     assert not any(piece in proto for piece in data), "array data is still inside the protobuf form"
     back = flower_internals.from_wire(proto, data)
     assert back.metadata.message_id == message.metadata.message_id

@@ -260,8 +260,9 @@ def test_processes_give_the_bits_that_a_run_in_process_gives(run_config, tmp_pat
         flatten(load_bundle(ours / "guard").detector),
         flatten(load_bundle(theirs / "guard").detector),
     )
-    assert json.loads((ours / "results.json").read_text())["test"] == (
-        json.loads((theirs / "results.json").read_text())["test"]
+    assert (
+        json.loads((ours / "results.json").read_text())["test"]
+        == (json.loads((theirs / "results.json").read_text())["test"])
     )
 
 
