@@ -36,7 +36,10 @@ POLL_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Case:
-    """A federation: clients, graphs each, local epochs, clients a round, warm rounds measured."""
+    """A federation: clients, graphs each, local epochs, clients a round, warm rounds measured.
+
+    With `silo_of`, its clients share out another case's silo.
+    """
 
     name: str
     clients: int
@@ -44,14 +47,12 @@ class Case:
     epochs: int
     sampled: int
     rounds: int
-
-    @property
-    def steps(self) -> int:
-        """Local steps of one client in one round."""
-        return self.epochs * -(-self.graphs // BATCH)
+    silo_of: "Case | None" = None
 
     def silo(self) -> Path:
         """Its silo, made where it is not there yet."""
+        if self.silo_of:
+            return self.silo_of.silo()
         path = SILOS / f"{self.clients}x{self.graphs}"
         make_silo(path, self.clients * self.graphs, self.clients * HELD_OUT)
         return path
