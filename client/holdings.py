@@ -50,7 +50,8 @@ class Holdings:
 
     def indices(self, split: str) -> NDArray[np.int64]:
         """Which graphs of `packed` are the client's and stand in a split."""
-        return self.rows[self.split[self.rows] == SPLITS.index(split)]
+        chosen: NDArray[np.int64] = self.rows[self.split[self.rows] == SPLITS.index(split)]
+        return chosen
 
 
 @lru_cache(maxsize=64)

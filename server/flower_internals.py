@@ -17,6 +17,18 @@ from flwr.supercore.constant import NOOP_FEDERATION_ID
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 
+__all__ = [
+    "APP_CRASHED",
+    "APP_RAISED",
+    "SERVER_NODE",
+    "Run",
+    "assign_id",
+    "begin_run",
+    "from_wire",
+    "to_wire",
+    "wire_copy",
+]
+
 SERVER_NODE = 1
 """Node id of the server in a local run; clients' ids follow it."""
 

@@ -36,7 +36,10 @@ POLL_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Case:
-    """A federation: clients, graphs each, local epochs, clients a round, warm rounds measured."""
+    """A federation: clients, graphs each, local epochs, clients a round, warm rounds measured.
+
+    With `silo_of`, its clients share out another case's silo.
+    """
 
     name: str
     clients: int
@@ -44,14 +47,12 @@ class Case:
     epochs: int
     sampled: int
     rounds: int
-
-    @property
-    def steps(self) -> int:
-        """Local steps of one client in one round."""
-        return self.epochs * -(-self.graphs // BATCH)
+    silo_of: "Case | None" = None
 
     def silo(self) -> Path:
         """Its silo, made where it is not there yet."""
+        if self.silo_of:
+            return self.silo_of.silo()
         path = SILOS / f"{self.clients}x{self.graphs}"
         make_silo(path, self.clients * self.graphs, self.clients * HELD_OUT)
         return path
@@ -105,7 +106,8 @@ def simulation() -> dict[str, float]:
     figures["max_weight_diff"] = max(differences)
     for backend in ("ray", "inprocess", "processes"):
         start, peak = start_up(K8, backend)
-        figures[f"{backend}.start_s"] = start
+        figures[f"{backend}.start_s"] = start.wall
+        figures[f"{backend}.start_cpu_s"] = start.cpu
         if backend == "processes":
             figures["k8.peak_mb"] = peak
     figures["k1000.peak_mb"] = start_up(K1000, "processes")[1]
@@ -154,8 +156,8 @@ def _client_graphs(settings: RunSettings, index: int) -> list[Data]:
     return plain_graphs(holdings.packed, holdings.indices("train"))
 
 
-def start_up(case: Case, backend: str) -> tuple[float, float]:
-    """A whole run of two rounds: seconds until the first is done, and peak memory in MB."""
+def start_up(case: Case, backend: str) -> tuple[Cost, float]:
+    """A whole run of two rounds: what it cost until the first was done, and peak memory in MB."""
     changes = [f"{key}={value}" for key, value in case.changes().items()]
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
@@ -183,9 +185,9 @@ def start_up(case: Case, backend: str) -> tuple[float, float]:
     return start, peak.mb
 
 
-def _first_round(process: "subprocess.Popen[bytes]", metrics: Path, began: float) -> float:
+def _first_round(process: "subprocess.Popen[bytes]", metrics: Path, began: float) -> Cost:
     while process.poll() is None and time.perf_counter() - began < START_LIMIT_SECONDS:
         if metrics.exists() and '"kind": "round"' in metrics.read_text(encoding="utf-8"):
-            return time.perf_counter() - began
+            return Cost(cpu_seconds(process.pid), time.perf_counter() - began)
         time.sleep(POLL_SECONDS)
     raise SystemExit(f"no round was done after {time.perf_counter() - began:.0f} s")

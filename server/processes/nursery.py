@@ -110,13 +110,7 @@ def _nurse(control: socket.socket, other_end: socket.socket, parent: int, work: 
             break
         operation, pid = _REQUEST.unpack(request)
         if operation == _START:
-            nursery = os.getpid()
-            _flush()
-            pid = os.fork()
-            if pid == 0:
-                control.close()
-                _last_words(lambda: _live(socket.socket(fileno=descriptors[0]), nursery, work))
-            os.close(descriptors[0])
+            pid = _bear(control, descriptors[0], work)
             workers.add(pid)
             control.sendall(_ANSWER.pack(pid))
         else:
@@ -127,9 +121,20 @@ def _nurse(control: socket.socket, other_end: socket.socket, parent: int, work: 
         os.kill(pid, signal.SIGKILL)
 
 
-def _live(channel: socket.socket, nursery: int, work: Work) -> None:
-    _die_with(nursery)
-    work(channel)
+def _bear(control: socket.socket, descriptor: int, work: Work) -> int:
+    nursery = os.getpid()
+
+    def live() -> None:
+        control.close()
+        _die_with(nursery)
+        work(socket.socket(fileno=descriptor))
+
+    _flush()
+    pid = os.fork()
+    if pid == 0:
+        _last_words(live)
+    os.close(descriptor)
+    return pid
 
 
 def _die_with(parent: int) -> None:
