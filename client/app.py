@@ -25,7 +25,7 @@ from client.naming import naming_site
 from client.state import state_of
 from fglguard.corpora.splits import SPLITS
 from fglguard.detector import Detector, build_detector
-from fglguard.episode import SCHEMA
+from fglguard.episode_rules import SCHEMA
 from fglguard.errors import EncoderError
 from fglguard.objectives.building import build_objective
 from fglguard.parameters import flatten, load_flat

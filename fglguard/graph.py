@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.episode import AGENT_KINDS, Episode
+from fglguard.episode import Episode
+from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 import fglguard
-from fglguard.episode import SCHEMA
+from fglguard.episode_rules import SCHEMA
 from fglguard.errors import FederationError
 from fglguard.settings import RunSettings
 from server.roster import Roster

@@ -17,7 +17,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
-from fglguard.episode import AGENT_KINDS, MESSAGE_KINDS, AgentKind, Episode
+from fglguard.episode import Episode
+from fglguard.episode_rules import AGENT_KINDS, MESSAGE_KINDS, AgentKind
 
 log = logging.getLogger(__name__)
 

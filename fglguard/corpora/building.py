@@ -3,15 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from fglguard.corpora.reading import Source
-from fglguard.episode import (
-    MAX_TEXT_BYTES,
-    Agent,
-    AgentKind,
-    Episode,
-    LabelSource,
-    Message,
-    MessageKind,
-)
+from fglguard.episode import Agent, Episode, Message
+from fglguard.episode_rules import MAX_TEXT_BYTES, AgentKind, LabelSource, MessageKind
 
 _LONGEST_ID = 200
 

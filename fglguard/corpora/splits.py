@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.corpora.assignment import LEFT_OUT, SplitProblem, assign
-from fglguard.episode import SPLIT_NAMES
+from fglguard.episode_rules import SPLIT_NAMES
 from fglguard.errors import SettingsError
 
 SPLITS = SPLIT_NAMES

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fglguard.episode import (
-    MAX_TEXT_BYTES,
     Problem,
     encode_line,
     episode_from_record,
@@ -15,6 +14,7 @@ from fglguard.episode import (
     read_episodes,
     write_episodes,
 )
+from fglguard.episode_rules import MAX_TEXT_BYTES
 from fglguard.errors import EpisodeError
 
 RECORD = {

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fglguard.episode import AGENT_KINDS, Agent, Episode, Message
+from fglguard.episode import Agent, Episode, Message
+from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
 from fglguard.graph import GraphSettings, collate, concatenate, episode_graph, pack
 

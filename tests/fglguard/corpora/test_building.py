@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fglguard.corpora.building import EpisodeBuilder, fitted
-from fglguard.episode import MAX_TEXT_BYTES
+from fglguard.episode_rules import MAX_TEXT_BYTES
 
 
 def test_short_texts_stay_as_they_are():

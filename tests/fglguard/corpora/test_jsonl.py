@@ -3,14 +3,8 @@ from dataclasses import replace
 import pytest
 
 from fglguard.corpora import corpus
-from fglguard.episode import (
-    MAX_TEXT_BYTES,
-    Agent,
-    Episode,
-    Message,
-    episode_to_record,
-    write_episodes,
-)
+from fglguard.episode import Agent, Episode, Message, episode_to_record, write_episodes
+from fglguard.episode_rules import MAX_TEXT_BYTES
 from fglguard.errors import CorpusError
 
 EPISODE = Episode(
