@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from flwr.app import Context, Error, Message
+from flwr.app import Context, Error, Message, MessageType
 from flwr.common.constant import ErrorCode
 
 from client.identity import is_simulated, name_of
@@ -33,7 +33,10 @@ def report_failure(handler: Handler) -> Handler:
             return handler(message, context)
         except Exception as error:
             logger.exception("the %s handler failed", message.metadata.message_type)
-            reason = f"{name_of(context)}: {describe(error, whole=is_simulated(context))}"
+            reason = describe(error, whole=is_simulated(context))
+            if message.metadata.message_type == MessageType.QUERY:
+                # Before it has answered this, the server has no name for the node.
+                reason = f"{name_of(context)}: {reason}"
             failed = Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, reason)
             return Message(failed, reply_to=message)
 

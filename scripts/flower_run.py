@@ -32,6 +32,7 @@ START_SECONDS = 60.0
 COMMAND_SECONDS = 120.0
 STOP_SECONDS = 15.0
 POLL_SECONDS = 0.5
+LOOK_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ def _wait(link: SuperLink, run_id: int, settings: RunSettings) -> None:
     phases = federation.rounds * (1 + federation.retries) + 3
     limit = COMMAND_SECONDS + federation.connect_timeout + phases * federation.timeout
     deadline = time.monotonic() + limit
+    next_look = 0.0
     while True:
         if time.monotonic() > deadline:
             raise FederationError(f"the run did not end within {limit:.0f} s\n{_tail(link.log)}")
@@ -171,15 +173,26 @@ def _wait(link: SuperLink, run_id: int, settings: RunSettings) -> None:
             raise FederationError(
                 f"the SuperLink ended with code {link.process.returncode}\n{_tail(link.log)}"
             )
-        state = _state(link, run_id)
-        if state.startswith("finished"):
-            break
+        # Asking Flower starts a process that takes seconds of CPU, which clients could use.
+        if _ended(settings) or time.monotonic() > next_look:
+            state = _state(link, run_id)
+            if state.startswith("finished"):
+                break
+            next_look = time.monotonic() + LOOK_SECONDS
         time.sleep(POLL_SECONDS)
     log = Path(settings.output) / "flower.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(link.log, log)
     if state != "finished:completed":
         raise FederationError(_why(settings, state, log))
+
+
+def _ended(settings: RunSettings) -> bool:
+    """Whether the run's own folder says that it is over; Flower's word follows within seconds."""
+    with contextlib.suppress(OSError, ValueError):
+        status = json.loads((Path(settings.output) / "status.json").read_text(encoding="utf-8"))
+        return status["state"] != "running"
+    return False
 
 
 def _why(settings: RunSettings, state: str, log: Path) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fglguard.baselines.floors import floors
 from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
 from fglguard.episode import Episode
@@ -22,6 +21,9 @@ def floor_aurocs(settings: RunSettings) -> dict[str, Any]:
     Returns:
         By floor: `domains` (AUROC by domain, None where it has one class) and `mean`.
     """
+    # Here: scikit-learn takes a second to import, which would delay the first round.
+    from fglguard.baselines.floors import floors
+
     train, test = _labelled(settings, "train"), _labelled(settings, "test")
     labels = np.array([episode.unsafe for episode in test], dtype=np.int64)
     domain = np.array([episode.domain for episode in test])

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.preprocessing import normalize
 
 from fglguard.errors import SettingsError
 
@@ -38,19 +36,23 @@ class HashedWords:
         settings = {"encoder": self.name, "format": _FORMAT, "dimension": dimension}
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         self.fingerprint = f"{self.name}-{digest[:16]}"
-        self._vectorizer = HashingVectorizer(
-            n_features=dimension,
-            analyzer="word",
-            alternate_sign=True,
-            norm=None,
-            dtype=np.float64,
-        )
 
     def encode(self, texts: Sequence[str], *, progress: bool = False) -> NDArray[np.float32]:
         """Encode texts: [n, d] float32; a text without words gives zeros. No progress to show."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        counts = self._vectorizer.transform(texts)
+        # Here, so that a run on a prepared silo, which only asks who encoded it, starts without.
+        from sklearn.feature_extraction.text import HashingVectorizer
+        from sklearn.preprocessing import normalize
+
+        vectorizer = HashingVectorizer(
+            n_features=self.dimension,
+            analyzer="word",
+            alternate_sign=True,
+            norm=None,
+            dtype=np.float64,
+        )
+        counts = vectorizer.transform(texts)
         counts.data = np.sign(counts.data) * np.log1p(np.abs(counts.data))
         dense: NDArray[np.float32] = normalize(counts, norm="l2").toarray().astype(np.float32)
         return dense

@@ -10,6 +10,7 @@ from scripts.benchmarks.simulation import K8, K100, K1000, Case, ratios
 
 PICTURE = Path(__file__).resolve().parents[2] / "docs" / "images" / "growth.svg"
 OURS, PLAIN = "round_cpu_s", "plain_round_cpu_s"
+TICKS = (0.5, 1, 2, 5, 10, 20)
 
 Points = list[tuple[int, Case]]
 
@@ -51,7 +52,9 @@ def draw(figures: dict[str, float], path: Path) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "fglguard"  # the same figures give the same file
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(PANELS), figsize=(9.5, 3.4), layout="constrained")
+    figure, axes = pyplot.subplots(
+        1, len(PANELS), figsize=(9.5, 3.4), sharey=True, layout="constrained"
+    )
     for axis, (name, (label, points)) in zip(axes, PANELS.items(), strict=True):
         sizes = [size for size, _ in points]
         for kind, legend, style in (
@@ -62,6 +65,7 @@ def draw(figures: dict[str, float], path: Path) -> None:
             axis.plot(sizes, seconds, style, label=legend)
         axis.set(xlabel=label, xscale="log", yscale="log")
         axis.set_xticks(sizes, [str(size) for size in sizes])
+        axis.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
         axis.minorticks_off()
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("CPU seconds a round")
