@@ -13,7 +13,7 @@ from fglguard.corpora.splits import SPLITS
 from fglguard.encoder import Encoder
 from fglguard.episode import Episode
 from fglguard.graph import GraphSettings
-from fglguard.partition import partition
+from fglguard.partitions import partition
 from fglguard.settings import PartitionSettings
 from fglguard.silo import Silo
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fglguard.errors import FederationError
-from fglguard.partition import partition
+from fglguard.partitions import partition
 from fglguard.settings import RunSettings
 from fglguard.silo import Silo
 from server.roster import read_roster, roster_of
