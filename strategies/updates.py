@@ -137,7 +137,4 @@ def read_update(reply: Message, member: Member, size: int, exports: Sequence[str
         raise UpdateError(
             f"metrics.{name[:60]}: expected a finite number, got {numbers.get(name, 'none')}"
         )
-    for name in ("loss", *numbers):
-        if not math.isfinite(numbers.get(name, math.nan)):
-            raise UpdateError(f"metrics.{name}: expected a finite number, got {metrics.get(name)}")
     return Update(member, vectors.pop(PARAMETERS), nodes, numbers, vectors)

@@ -87,7 +87,7 @@ def test_a_missing_package_is_named_before_the_run_starts(
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(SettingsError, match=r"tracking\.mlflow.*fglguard\[tracking\]"):
         tracked_run(tracking__mlflow=str(store))
-    assert not list((tmp_path / "run").iterdir())
+    assert not (tmp_path / "run" / "metrics.jsonl").exists()
 
 
 def test_a_store_that_is_a_file_is_named(tracked_run, store):

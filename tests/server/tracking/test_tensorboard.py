@@ -54,4 +54,4 @@ def test_a_missing_package_is_named_before_the_run_starts(tracked_run, tmp_path,
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     with pytest.raises(SettingsError, match=r"tracking\.tensorboard.*fglguard\[tracking\]"):
         tracked_run(tracking__tensorboard=True)
-    assert not list((tmp_path / "run").iterdir())
+    assert not (tmp_path / "run" / "metrics.jsonl").exists()
