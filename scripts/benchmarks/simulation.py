@@ -74,9 +74,9 @@ class Case:
         }
 
 
-K8 = Case("k8", clients=8, graphs=320, epochs=4, sampled=8, rounds=1)
+K8 = Case("k8", clients=8, graphs=320, epochs=4, sampled=8, rounds=3)
 K100 = Case("k100", clients=100, graphs=128, epochs=2, sampled=100, rounds=1)
-K1000 = Case("k1000", clients=1000, graphs=64, epochs=1, sampled=100, rounds=2)
+K1000 = Case("k1000", clients=1000, graphs=64, epochs=1, sampled=100, rounds=3)
 
 
 @dataclass

@@ -24,7 +24,8 @@ class StepwiseRun:
         self.settings = settings
         self._grid = process_grid(client_app, values_of(settings))
         encoder = load_encoder(settings.corpus.encoder)
-        gathered = gather(self._grid, roster_of(settings), settings, encoder.fingerprint)
+        roster = roster_of(settings, encoder.fingerprint)
+        gathered = gather(self._grid, roster, settings, encoder.fingerprint)
         self._strategy = build_strategy(gathered.cohort, settings, self)
         self.detector = build_detector(
             settings.detector.preset, encoder.dimension, seed=settings.seed
