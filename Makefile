@@ -2,14 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALLED := $(VENV)/.installed
+RUNNABLE := $(VENV)/.installed-run
+INSTALLED := $(VENV)/.installed-dev
+INSTALL := $(BIN)/python -m pip install --quiet --progress-bar off --no-compile \
+	--disable-pip-version-check --constraint constraints.txt --editable
 SOURCES := fglguard client server strategies privacy scripts tests
 WORKERS ?= 2
 
 .PHONY: run test test-long check format config bench clean
 
 # Eight sites in four domains train one guard on AgentDojo episodes: flwr run on Ray.
-run: $(INSTALLED)
+run: $(RUNNABLE)
 	$(BIN)/python scripts/simulate.py federation.backend=ray $(ARGS)
 
 test: $(INSTALLED)
@@ -32,11 +35,18 @@ format: $(INSTALLED)
 config: $(INSTALLED)
 	$(BIN)/python scripts/generate_flower_config.py
 
-$(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one: make PYTHON=...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --progress-bar off --no-compile --constraint constraints.txt --editable '.[dev]'
+# What a run needs is half of what the tests need.
+$(RUNNABLE): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) '.[encoder,corpora,federation]'
 	touch $@
+
+$(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) '.[dev]'
+	touch $(RUNNABLE) $@
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
