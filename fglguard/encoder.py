@@ -38,7 +38,7 @@ def load_encoder(name: str, *, threads: int = 1) -> Encoder:
 
     Args:
         name: `minilm` (all-MiniLM-L6-v2, 384 wide) or `hashed-words` (no model, 384 wide).
-        threads: Torch threads while encoding, for a process that has the machine to itself.
+        threads: Batches encoded at a time, for a process that has the machine to itself.
 
     Raises:
         EncoderError: The name is unknown, or the encoder's packages are not installed.
