@@ -1,6 +1,7 @@
 """The Flower ClientApp: query, train, evaluate."""
 
 import dataclasses
+import logging
 
 import numpy as np
 import torch
@@ -22,12 +23,13 @@ from client.holdings import Holdings
 from client.identity import holdings_of, pooled_holdings_of, run_settings
 from client.instructions import read_instructions
 from client.naming import naming_site
-from client.state import state_of
+from client.state import ClientState, state_of
 from fglguard.corpora.splits import SPLITS
 from fglguard.detector import Detector, build_detector
 from fglguard.episode_rules import SCHEMA
-from fglguard.errors import EncoderError
-from fglguard.objectives.building import build_objective
+from fglguard.errors import EncoderError, StateError
+from fglguard.objectives.building import ObjectiveSettings, build_objective
+from fglguard.objectives.control_variates import CONTROL
 from fglguard.parameters import flatten, load_flat
 from fglguard.settings import RunSettings
 from fglguard.training import score_graphs, train_locally
@@ -41,6 +43,8 @@ from strategies.updates import (
 
 # Two threads a worker on few cores spin against each other: seven times the CPU time.
 torch.set_num_threads(1)
+
+logger = logging.getLogger("fglguard")
 
 app = ClientApp()
 
@@ -125,6 +129,8 @@ def _train(
     if objective.kept:
         state = state_of(context, instructions.run_folder, holdings.site)
     kept = {} if state is None else state.load(instructions.since)
+    if state is not None and instructions.since and not kept:
+        _tell_lost_state(objective, state, instructions.since)
     local = build_objective(objective, parameters, received, kept)
     report = train_locally(
         detector,
@@ -140,6 +146,14 @@ def _train(
         state.save(instructions.round, outcome.state, instructions.since)
     arrays = pack_parameters(trained, outcome.exports)
     return RecordDict({"arrays": arrays, "metrics": MetricRecord(dataclasses.asdict(report))})
+
+
+def _tell_lost_state(objective: ObjectiveSettings, state: ClientState, since: int) -> None:
+    """A control variate that starts anew would part from the server's; another model is worse."""
+    told = f"what was kept in round {since} is not in {state.folder}"
+    if CONTROL in objective.kept:
+        raise StateError(f"{told}: restore it, or take no further part in this run")
+    logger.warning("%s: training goes on as in a first round", told)
 
 
 def _detector(holdings: Holdings, settings: RunSettings, parameters: FlatVector) -> Detector:

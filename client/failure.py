@@ -14,6 +14,11 @@ from fglguard.errors import FglguardError
 
 logger = logging.getLogger("fglguard")
 
+
+class SimulatedFault(FglguardError):
+    """A simulated client dropped out, as its settings want it to: no bug to trace."""
+
+
 Handler = Callable[[Message, Context], Message]
 
 
@@ -32,7 +37,10 @@ def report_failure(handler: Handler) -> Handler:
         try:
             return handler(message, context)
         except Exception as error:
-            logger.exception("the %s handler failed", message.metadata.message_type)
+            if isinstance(error, SimulatedFault):
+                logger.warning("%s", error)
+            else:
+                logger.exception("the %s handler failed", message.metadata.message_type)
             reason = describe(error, whole=is_simulated(context))
             if message.metadata.message_type == MessageType.QUERY:
                 # Before it has answered this, the server has no name for the node.
@@ -45,7 +53,7 @@ def report_failure(handler: Handler) -> Handler:
 
 def describe(error: BaseException, *, whole: bool) -> str:
     """What the server is told of an exception."""
-    if whole:
+    if whole and not isinstance(error, SimulatedFault):
         summary = f"{type(error).__name__}: {error}"
         return f"{summary}\n{''.join(traceback.format_exception(error))}"
     if isinstance(error, FglguardError):

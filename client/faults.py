@@ -6,18 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from flwr.app import Context, Message
 
-from client.failure import Handler
+from client.failure import Handler, SimulatedFault
 from client.identity import is_simulated, run_settings
-from fglguard.errors import FglguardError
 from fglguard.settings import FaultSettings
 from strategies.sampling import SIMULATED_SECONDS
 
 STREAM = 0xFA17
 """Keeps the draws of faults apart from every other use of a run's seed."""
-
-
-class SimulatedFault(FglguardError):
-    """A simulated client dropped out, as its settings want it to."""
 
 
 @dataclass(frozen=True, slots=True)

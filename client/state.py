@@ -31,7 +31,7 @@ class ClientState:
         self.folder = folder
 
     def load(self, since: int) -> Vectors:
-        """What was saved in round `since`, or in the newest round before; nothing if there is none.
+        """What was saved in round `since`; nothing if nothing is there.
 
         Args:
             since: The last round in which the server used this client's update; 0: never yet. What
@@ -41,10 +41,9 @@ class ClientState:
         Raises:
             StateError: The file is damaged or holds something else.
         """
-        earlier = [number for number in self._rounds() if number <= since]
-        if not earlier:
+        path = self._path(since)
+        if not path.exists():
             return {}
-        path = self._path(max(earlier))
         try:
             vectors = safetensors.numpy.load(path.read_bytes())
         except (SafetensorError, ValueError, KeyError) as error:
@@ -67,8 +66,7 @@ class ClientState:
         with write_atomically(self._path(server_round), mode=0o600) as file:
             file.write(safetensors.numpy.save(dict(vectors)))
         rounds = self._rounds()
-        before = [number for number in rounds if number <= since]
-        for number in set(rounds) - {server_round, *before[-1:]}:
+        for number in set(rounds) - {server_round, since}:
             self._path(number).unlink(missing_ok=True)
 
     def _path(self, server_round: int) -> Path:

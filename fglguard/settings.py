@@ -322,6 +322,11 @@ def _check_together(settings: RunSettings) -> None:
             f"({federation.clients}), got {federation.minimum_clients}"
         )
 
+    if settings.strategy.name == "pooled" and federation.fraction < 1:
+        raise SettingsError(
+            f"federation.fraction: expected 1 with strategy.name=pooled, which takes all clients' "
+            f"steps, got {federation.fraction:g}"
+        )
     faults = settings.faults
     if faults.crash_round and faults.crash_client >= federation.clients:
         raise SettingsError(

@@ -41,7 +41,8 @@ def _collect(folders: list[Path], output: Path, figures: list[str], domain: str)
             _tell(f"skipped: {error}")
     failed = [run for run, _ in runs if run.state == "failed"]
     for run in failed:
-        _tell(f"failed, without figures: {run.folder}: {(run.error or '').splitlines()[0]}")
+        reason = (run.error or "no reason given").splitlines()[0]
+        _tell(f"failed, without figures: {run.folder}: {reason}")
     if not runs:
         raise RunFolderError(f"no run that can be read in {', '.join(map(str, folders))}")
     output.mkdir(parents=True, exist_ok=True)

@@ -162,7 +162,8 @@ def _staged_app(folder: Path) -> Path:
 def _wait(link: SuperLink, run_id: int, settings: RunSettings) -> None:
     # The server bounds each phase itself; this bounds a run that Flower never starts or ends.
     federation = settings.federation
-    phases = federation.rounds * (1 + federation.retries) + 3
+    phases = 2 * federation.clients if settings.strategy.name == "local" else 0
+    phases += federation.rounds * (1 + federation.retries) + 3
     limit = COMMAND_SECONDS + federation.connect_timeout + phases * federation.timeout
     deadline = time.monotonic() + limit
     next_look = 0.0

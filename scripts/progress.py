@@ -1,5 +1,6 @@
 """Live progress of a run, read from its metrics file."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
@@ -50,20 +51,35 @@ def follow(folder: Path, rounds: int) -> Iterator[None]:
 
 
 def _tail(path: Path, progress: Progress, task: object, done: threading.Event) -> None:
-    position, plain = 0, not progress.console.is_terminal
+    # What is there already is another run's, or the part that a resumed run has done.
+    file_number, position = _identity(path)
+    plain = not progress.console.is_terminal
     while True:
         last = done.is_set()
         if path.exists():
+            if file_number not in (None, _identity(path)[0]):
+                file_number, position = _identity(path)  # cut back to the last checkpoint
+            file_number = _identity(path)[0]
             with path.open("rb") as file:
                 file.seek(position)
                 text = file.read()
             whole, newline, _ = text.rpartition(b"\n")
             position += len(whole) + len(newline)
             for line in whole.splitlines():
-                _show(json.loads(line), progress, task, plain)
+                with contextlib.suppress(ValueError):  # the display must not end on a damaged line
+                    _show(json.loads(line), progress, task, plain)
         if last:
             return
         done.wait(POLL_SECONDS)
+
+
+def _identity(path: Path) -> tuple[int | None, int]:
+    """Which file is there, and its length; None and 0 without one."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None, 0
+    return found.st_ino, found.st_size
 
 
 def _show(record: dict, progress: Progress, task: object, plain: bool) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from fglguard.errors import SettingsError
 from fglguard.settings import Scalar
 from server.run_folder import FREE_TO_CHANGE, read_configuration
 
@@ -22,9 +23,13 @@ def with_settings_of_the_folder(
 
     Raises:
         FederationError: The folder holds no run.
+        SettingsError: A preset or an output folder is named.
     """
-    before = read_configuration(Path(str(flat["resume"])))
     named = {override.partition("=")[0].lstrip("+~") for override in overrides}
+    for key in ("experiment", "output"):
+        if key in named:
+            raise SettingsError(f"{key}: expected none beside resume, which has the run's own")
+    before = read_configuration(Path(str(flat["resume"])))
     kept = {
         key: value
         for key, value in flat.items()

@@ -37,6 +37,9 @@ def main(config: DictConfig) -> None:
     except (FglguardError, OSError) as error:  # OSError: a full disk, no permission, ...
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted; go on with resume=RUN_FOLDER", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -92,10 +92,14 @@ class Checkpoints:
                 f"detector another?"
             ) from None
         return Checkpoint(
-            server_round=int(path.stem.removeprefix("round-")),
+            server_round=_round_of(path),
             parameters=np.concatenate([part.reshape(-1) for part in parts]),
             state={name.removeprefix(STATE): vector for name, vector in tensors.items()},
         )
 
     def _files(self) -> list[Path]:
-        return sorted(self._folder.glob("round-*.safetensors"))
+        return sorted(self._folder.glob("round-[0-9]*.safetensors"), key=_round_of)
+
+
+def _round_of(path: Path) -> int:
+    return int(path.stem.removeprefix("round-"))

@@ -35,7 +35,7 @@ def client_figures(
             "domain": member.domain,
             **sizes[member.site],
             "loss": losses.get(member.site),
-            **_auroc(test, member.site),
+            **_auroc(test, member.site, sizes[member.site]["test_graphs"]),
         }
         for _, member in cohort
     }
@@ -46,8 +46,10 @@ def client_fairness(clients: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return asdict(fairness({site: figures["auroc"] for site, figures in clients.items()}))
 
 
-def _auroc(test: ScoreTable, site: str) -> dict[str, Any]:
+def _auroc(test: ScoreTable, site: str, held: int) -> dict[str, Any]:
     rows = test.site == site
+    if not rows.any() and held:
+        return {"auroc": None, "undefined": "never trained"}
     label = test.label[rows]
     absent = [name for code, name in ((1, "unsafe"), (0, "safe")) if not np.any(label == code)]
     if absent:

@@ -42,7 +42,7 @@ def clients_table(clients: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def _summary(fairness: Mapping[str, Any]) -> str:
     undefined = fairness["undefined"]
-    why = "test episodes lack a class"
+    why = "test episodes lack a class or that never trained"
     if not fairness["clients"]:
         return f"AUROC over clients: undefined in all {undefined}, whose {why}"
     told = f"; undefined in {undefined}, whose {why}" if undefined else ""

@@ -1,5 +1,6 @@
 """One federated run: gather, train round by round, calibrate, test, write the guard."""
 
+import logging
 import time
 from typing import Any
 
@@ -29,6 +30,8 @@ from strategies.guard_strategy import GuardStrategy
 from strategies.local import Local
 from strategies.registry import build_strategy
 
+logger = logging.getLogger("fglguard")
+
 Results = dict[str, Any]
 
 
@@ -52,14 +55,24 @@ def run(grid: Grid, settings: RunSettings) -> Results:
         observer.finish(results)
         folder.set_status("completed")
     except BaseException as error:
-        told = str(error) if isinstance(error, FglguardError) else repr(error)
-        folder.set_status("failed", told)
-        if observer:
-            observer.close(told)
+        _tell_failure(error, folder, observer)
         raise
     finally:
         folder.close()
     return results
+
+
+def _tell_failure(error: BaseException, folder: RunFolder, observer: FanOut | None) -> None:
+    """Say in the folder and to trackers why the run ended; the error itself goes on."""
+    told = str(error) if isinstance(error, FglguardError) else repr(error)
+    if isinstance(error, KeyboardInterrupt):
+        told = "interrupted"
+    try:
+        folder.set_status("failed", told)
+        if observer:
+            observer.close(told)
+    except OSError:  # a full disk, which may be what ended the run
+        logger.exception("the run failed, and %s can't be told so", folder.path)
 
 
 class _Run:

@@ -14,6 +14,9 @@ from fglguard.settings import RunSettings, Scalar, values_of
 from strategies.cohort import Member
 from strategies.updates import Failure, Update
 
+LOCK = ".lock"
+"""The file of a run folder that a running run holds locked."""
+
 FREE_TO_CHANGE = (
     "output",
     "resume",
@@ -97,12 +100,12 @@ class RunFolder:
         """
         if settings.resume:
             require_same_configuration(self.path, settings)
-            self._take_lock()
+            self.lock()
             if self.state() == "completed":
                 raise FederationError(f"resume: the run at {self.path} is already completed")
         else:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._take_lock()
+            self.lock()
             if self.state() is not None:
                 raise FederationError(
                     f"output: {self.path} already holds a run; name another folder (output=...), "
@@ -122,7 +125,12 @@ class RunFolder:
         path = self.path / "status.json"
         if not path.exists():
             return None
-        return str(json.loads(path.read_text(encoding="utf-8"))["state"])
+        try:
+            return str(json.loads(path.read_text(encoding="utf-8"))["state"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise FederationError(
+                f"{path}: expected a run's status, got damage: {error}"
+            ) from error
 
     def set_status(self, state: str, error: str | None = None) -> None:
         """Say how the run stands."""
@@ -144,7 +152,15 @@ class RunFolder:
         for line in path.read_bytes().splitlines(keepends=True):
             if not line.endswith(b"\n"):
                 break
-            record = json.loads(line)
+            try:
+                record = json.loads(line)
+                damaged = "round" not in record or "seconds" not in record
+            except ValueError:
+                damaged = True
+            if damaged:
+                raise FederationError(
+                    f"{path}:{len(kept) + 1}: expected a line of the run's log, got damage"
+                )
             if record["round"] <= server_round:
                 kept.append(line)
                 seconds = max(seconds, float(record["seconds"]))
@@ -203,8 +219,13 @@ class RunFolder:
         with write_atomically(self.path / "report.html") as file:
             file.write(page.encode())
 
-    def _take_lock(self) -> None:
-        descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    def lock(self) -> None:
+        """Take the folder for this process, until `close`.
+
+        Raises:
+            FederationError: Another process has it.
+        """
+        descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fglguard.errors import UpdateError
 from strategies.cohort import Member
+from strategies.updates import to_numpy
 
 SCORES = ("raw", "corroborated")
 COLUMNS = ("raw", "corroborated", "label", "group", "clean", "domain")
@@ -65,7 +66,8 @@ def read_scores(reply: Message, member: Member, *, trust_domains: bool) -> Score
     content = reply.content
     if "scores" not in content.array_records:
         raise UpdateError(f"expected a record 'scores', got {sorted(content.keys())}")
-    columns = {name: array.numpy() for name, array in content.array_records["scores"].items()}
+    scores = content.array_records["scores"]
+    columns = {name: to_numpy(array, f"scores.{name[:60]}") for name, array in scores.items()}
     if set(columns) != set(COLUMNS):
         raise UpdateError(f"scores: expected the columns {COLUMNS}, got {sorted(columns)}")
     rows = len(columns["raw"])

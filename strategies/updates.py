@@ -1,5 +1,6 @@
 """Updates as they come back from clients: checked, named by site, in roster order."""
 
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,11 +86,20 @@ def to_numpy(array: Array, name: str) -> NDArray[Any]:
     """The array that a record carries.
 
     Raises:
-        UpdateError: Its bytes are no array, which would otherwise end the run at the server.
+        UpdateError: Its bytes are no array, or a header claims more than they hold, which would
+            otherwise end the run at the server.
     """
     try:
+        with io.BytesIO(array.data) as data:
+            version = np.lib.format.read_magic(data)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else None
+            if read is None:
+                raise ValueError(f"format {version}")
+            shape, _, dtype = read(data)
+            if math.prod(shape) * dtype.itemsize != len(array.data) - data.tell():
+                raise ValueError(f"shape {shape}")
         return array.numpy()
-    except (ValueError, TypeError, EOFError, OSError) as error:
+    except (ValueError, TypeError, EOFError, OSError, OverflowError) as error:
         raise UpdateError(f"{name}: expected a serialised array, got bytes of no array") from error
 
 

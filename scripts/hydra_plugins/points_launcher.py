@@ -46,7 +46,7 @@ class PointsLauncher(Launcher):
         ]
         try:
             code = run_sweep(points, sweep_folder(self.config.output), self.workers, self.limit)
-        except FglguardError as error:
+        except (FglguardError, OSError) as error:
             print(f"error: {error}", file=sys.stderr)
             code = 2
         if code:

@@ -42,7 +42,7 @@ class SweepProgress:
         self._failed += outcome.state == "failed"
         count = f"{self._done}/{self._total}"
         if outcome.state == "failed":
-            reason = (outcome.reason or "").splitlines()[0]
+            reason = (outcome.reason or "no reason given").splitlines()[0]
             text = f"[red]{count} failed: {name}: {escape(reason)}[/red]"
         else:
             auroc = "undefined" if outcome.auroc is None else f"{outcome.auroc:.3f}"

@@ -14,6 +14,7 @@ from omegaconf import DictConfig
 from fglguard.errors import FederationError, FglguardError
 from fglguard.settings import values_of
 from scripts.corpus_preparation import prepare_corpus
+from scripts.sweep.clearing import clear
 from scripts.sweep.point import Point, folders_of, read_points, readable_name
 from scripts.sweep.pool import Pool
 from scripts.sweep.progress import sweep_progress
@@ -83,7 +84,7 @@ def _with_corpora(points: Iterable[Point]) -> list[Point]:
             try:
                 prepare_corpus(point.settings, point.root)
                 problems[needed] = None
-            except FglguardError as error:
+            except (FglguardError, OSError) as error:
                 problems[needed] = str(error)
         checked.append(dataclasses.replace(point, problem=problems[needed]))
     return checked
@@ -93,10 +94,7 @@ def _run_points(
     todo: Mapping[Path, Point], outcomes: dict[Path, Outcome], workers: int, limit: float
 ) -> bool:
     """Run points into their folders and add their outcomes; returns whether it was interrupted."""
-    folders = list(todo)
-    for place in folders:
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
+    folders = _cleared(todo, outcomes)
     pool = Pool(_at_a_time(todo.values(), workers), limit)
     running: Sequence[int] = ()
     skipped = len(outcomes)
@@ -124,6 +122,18 @@ def _run_points(
     return False
 
 
+def _cleared(todo: Iterable[Path], outcomes: dict[Path, Outcome]) -> list[Path]:
+    """The folders that are ready for their points; those that are not fail at once."""
+    ready = []
+    for place in todo:
+        try:
+            clear(place)
+            ready.append(place)
+        except (FederationError, OSError) as error:
+            outcomes[place] = Outcome("failed", place, str(error))
+    return ready
+
+
 def _task(point: Point, place: Path) -> Mapping[str, bool | int | float | str]:
     if point.settings is None:
         raise ValueError("a point without settings can't run")
@@ -139,7 +149,7 @@ def _outcome(place: Path, error: str | None) -> Outcome:
 
 def _after_interrupt(place: Path, was_running: bool) -> Outcome:
     if not was_running:
-        place.rmdir()
+        shutil.rmtree(place)
         return Outcome("not run")
     if is_completed(place):
         return completed(place, "completed")

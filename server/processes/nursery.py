@@ -82,7 +82,7 @@ class Nursery:
             return
         self._control.close()
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGTERM)
+            os.kill(self._pid, signal.SIGKILL)  # its workers end with it
         os.waitpid(self._pid, 0)
 
     def _ask(self, operation: int, pid: int, descriptors: list[int]) -> int:

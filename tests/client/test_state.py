@@ -23,13 +23,14 @@ def test_nothing_is_kept_before_the_first_round(tmp_path):
     assert not state.folder.exists()
 
 
-def test_what_is_loaded_is_the_round_that_was_used_or_the_newest_before(tmp_path):
+def test_what_is_loaded_is_the_round_that_was_used_and_no_other(tmp_path):
     state = ClientState(tmp_path / "a")
     state.save(3, vectors(3), since=0)
     state.save(7, vectors(7), since=3)
-    assert state.load(2) == {}
-    for since, value in ((3, 3), (6, 3), (7, 7), (50, 7)):
-        assert state.load(since)["control"].tolist() == [value] * 3
+    for since in (3, 7):
+        assert state.load(since)["control"].tolist() == [since] * 3
+    for since in (0, 2, 6, 50):
+        assert state.load(since) == {}
 
 
 def test_a_round_that_is_repeated_starts_from_where_it_started_before(tmp_path):

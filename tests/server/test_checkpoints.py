@@ -59,3 +59,11 @@ def test_another_detectors_file_is_refused(tmp_path):
     Checkpoints(tmp_path, 2, SEGMENTS).save(Checkpoint(1, vector(1)))
     with pytest.raises(FederationError, match="a parameter named 'other'"):
         Checkpoints(tmp_path, 2, (Segment("other", (7,), 0),)).newest()
+
+
+def test_rounds_are_counted_not_spelled(tmp_path):
+    kept = Checkpoints(tmp_path, 2, SEGMENTS)
+    for number in (9998, 9999, 10000, 10001):
+        kept.save(Checkpoint(number, vector(number)))
+    assert kept.newest().server_round == 10001
+    assert sorted(path.name[6:11] for path in tmp_path.iterdir()) == ["10000", "10001"]

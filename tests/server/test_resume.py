@@ -142,3 +142,32 @@ def test_a_run_that_failed_after_training_goes_on_with_the_evaluation(run_config
     run(config | {"resume": str(folder)})
     assert json.loads((folder / "status.json").read_text())["state"] == "completed"
     assert (folder / "guard" / "guard.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("status.json", ""), ("metrics.jsonl", "{broken\n"), ("config.json", "")]
+)
+def test_damaged_files_are_named(run_config, name, content):
+    config = run_config(federation__rounds=1)
+    folder = run(config)
+    (folder / "status.json").write_text('{"state": "failed"}')
+    (folder / name).write_text(content)
+    with pytest.raises(FederationError, match=name.replace(".", r"\.")):
+        run(config | {"resume": str(folder)})
+
+
+def test_a_disk_that_is_full_for_good_keeps_the_first_error(run_config, monkeypatch):
+    """Nothing can be written any more, not even why: the checkpoint's error is what is told."""
+    config = run_config(federation__rounds=2)
+    real = os.fsync
+    calls = []
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) > 3:
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr("fglguard.files.os.fsync", full)
+    with pytest.raises(FederationError, match=r"checkpoint can't be written.*untouched"):
+        run(config)

@@ -72,3 +72,15 @@ def test_a_clients_state_of_another_size_fails_by_name(federation):
     assert failure.member.site == "b-0"
     assert "StateError: site b-0: client state: control: expected " in failure.reason
     assert "got 5" in failure.reason
+
+
+def test_a_client_that_lost_its_control_variate_is_left_out_by_name(federation):
+    """Starting anew, c would no longer be the mean of the c_k."""
+    ours = federation("scaffold", federation__minimum_clients=2)
+    ours.round(1)
+    for file in (ours.folder / "clients" / "b-0").iterdir():
+        file.unlink()
+    ours.round(2)
+    (failure,) = ours.observer.failures
+    assert failure.member.site == "b-0"
+    assert "what was kept in round 1 is not in" in failure.reason
