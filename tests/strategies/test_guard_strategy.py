@@ -136,7 +136,8 @@ def test_surplus_makes_up_for_the_silent(attempt):
     assert len(told.failures) == 1
 
 
-def test_only_the_first_few_failures_are_told_with_their_tracebacks(attempt):
+def test_only_the_first_few_failures_are_told_with_their_tracebacks(attempt, monkeypatch):
+    """All four clients drop out: as a simulated fault without any traceback, as a bug with some."""
     with pytest.raises(QuorumError) as caught:
         attempt(faults={"crash_round": 1})
     assert str(caught.value).count("Traceback") == 1
@@ -144,4 +145,10 @@ def test_only_the_first_few_failures_are_told_with_their_tracebacks(attempt):
         attempt(faults={"dropout": 1.0})
     text = str(caught.value)
     assert [f"- site {site}: SimulatedFault" in text for site in SITES] == [True] * 4
+    assert text.count("Traceback") == 0
+    monkeypatch.setattr("client.faults.SimulatedFault", RuntimeError)
+    with pytest.raises(QuorumError) as caught:
+        attempt(faults={"dropout": 1.0})
+    text = str(caught.value)
+    assert [f"- site {site}: RuntimeError" in text for site in SITES] == [True] * 4
     assert text.count("Traceback") == 3
