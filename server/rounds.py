@@ -44,10 +44,11 @@ def train_rounds(
         )
         parameters = unpack_parameters(arrays)
         load_flat(detector, parameters, "the aggregate")
-        duration = round(time.monotonic() - began, 3)
+        told = {**metrics, "duration": round(time.monotonic() - began, 3)}
         # Before the checkpoint: a resumed run drops what was logged after it.
-        observer.round_done(server_round, federation.rounds, {**metrics, "duration": duration})
+        folder.round_done(server_round, federation.rounds, told)
         checkpoints.save(Checkpoint(server_round, parameters, strategy.state()))
+        observer.round_done(server_round, federation.rounds, told)
 
 
 def _start(

@@ -38,13 +38,19 @@ class FanOut:
         self._folder.surplus(server_round, update)
 
     def retried(self, server_round: int, attempt: int, reason: str) -> None:
-        """An attempt at a round was given up; the folder alone is told."""
+        """An attempt at a round was given up."""
         self._folder.retried(server_round, attempt, reason)
+        for tracker in self._trackers:
+            tracker.retried()
 
     def round_done(self, server_round: int, rounds: int, metrics: Mapping[str, Any]) -> None:
-        """A whole round is over."""
-        for one in self._all:
-            one.round_done(server_round, rounds, metrics)
+        """A whole round is over and its checkpoint kept: trackers write it.
+
+        The folder has it already, since a resumed run drops from the folder's log what is after
+        the checkpoint, which it can't do with what trackers have written.
+        """
+        for tracker in self._trackers:
+            tracker.round_done(server_round, rounds, metrics)
 
     def finish(self, results: Mapping[str, Any]) -> None:
         """The run is complete."""

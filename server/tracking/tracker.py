@@ -34,6 +34,10 @@ class Tracker(ABC):
         self._figures[f"clients/{failure.member.site}/failed"] = 1.0
         self._failures += 1
 
+    def retried(self) -> None:
+        """The round starts over: what its last attempt gave is forgotten."""
+        self._figures, self._failures = {}, 0
+
     def round_done(self, server_round: int, rounds: int, metrics: Mapping[str, Any]) -> None:
         """A whole round is over: its figures are written."""
         for name, value in metrics.items():
