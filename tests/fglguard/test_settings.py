@@ -53,3 +53,15 @@ def test_values_out_of_range_are_refused_by_name(key, value):
 def test_a_misspelt_key_gets_a_suggestion():
     with pytest.raises(SettingsError, match=r"strategy\.learning_rat: unknown.*learning_rate"):
         RunSettings.from_flat(composed() | {"strategy.learning_rat": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"strategy.name": "pooled", "federation.fraction": 0.5}, "federation.fraction"),
+        ({"faults.crash_round": 1, "faults.crash_client": 8}, "faults.crash_client"),
+    ],
+)
+def test_values_that_do_not_go_together_are_refused_by_name(changes, key):
+    with pytest.raises(SettingsError, match=f"^{key}: expected"):
+        RunSettings.from_flat(composed() | changes)
