@@ -52,12 +52,12 @@ def read_instructions(config: Mapping[str, Any]) -> Instructions:
             epochs=_read(config, "epochs", int),
             batch_size=_read(config, "batch_size", int),
             learning_rate=_read(config, "learning_rate", float),
-            optimizer=_read(config, "optimizer", str),  # type: ignore[arg-type]
+            optimizer=_read(config, "optimizer", str),
             weight_decay=_read(config, "weight_decay", float),
             proximal_mu=_read(config, "mu", float),
         ),
         objective=ObjectiveSettings(
-            kind=_read(config, "objective", str, "plain"),  # type: ignore[arg-type]
+            kind=_read(config, "objective", str, "plain"),
             drift=_read(config, "drift", float, 0.0),
             contrast=_read(config, "contrast", float, 0.0),
             distillation=_read(config, "distillation", float, 0.0),

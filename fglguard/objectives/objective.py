@@ -70,14 +70,14 @@ class Objective:
         """
 
     def term(self, hidden: Tensor, batch: GraphBatch, positions: NDArray[np.int64]) -> Tensor:
-        """The weighted loss term of one batch, a scalar that is added to BCE.
+        """The weighted loss term of one batch, a scalar that is added to BCE; 0 for BCE alone.
 
         Args:
             hidden: The batch's node representations [N, H], with gradients.
             batch: The graphs.
             positions: [G], where each graph of the batch stands in `chosen`.
         """
-        raise NotImplementedError
+        return hidden.new_zeros(())
 
     def correct(self, gradients: Gradients) -> Gradients:
         """The gradient to descend, from the gradient of the loss."""

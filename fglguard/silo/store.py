@@ -26,7 +26,6 @@ from fglguard.silo.importing import import_episodes
 from fglguard.silo.index import EPISODES, TEXT_ID_BYTES
 from fglguard.silo.lock import writing
 from fglguard.silo.manifest import (
-    MANIFEST,
     Manifest,
     StoredGraphs,
     check_hashes,
@@ -144,10 +143,6 @@ class Silo:
 
     def __repr__(self) -> str:
         return f"Silo({str(self.path)!r}, {len(self)} episodes)"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Another process maps the files itself rather than receive copies of the arrays.
-        return Silo.open, (self.path,)
 
     @property
     def seed(self) -> int:
@@ -395,27 +390,3 @@ class Silo:
             f"`fglguard corpus embed {self.path} --encoder {name} --rounds {settings.rounds}` "
             f"prepares them"
         )
-
-
-def open_silos(path: Path | str) -> list[Silo]:
-    """Open one silo, or every silo in a folder, sorted by the folders' names.
-
-    Raises:
-        SiloError: `path` is neither, or one of the silos can't be opened.
-    """
-    path = Path(path)
-    if (path / MANIFEST).exists():
-        return [Silo.open(path)]
-    if not path.is_dir():
-        raise SiloError(f"{path}: expected a silo or a folder of silos, found no such folder")
-    folders = sorted(
-        child
-        for child in path.iterdir()
-        if not child.name.startswith(".") and (child / MANIFEST).exists()
-    )
-    if not folders:
-        raise SiloError(
-            f"{path}: expected a silo or a folder of silos, found no {MANIFEST} in it or one "
-            f"level below"
-        )
-    return [Silo.open(folder) for folder in folders]

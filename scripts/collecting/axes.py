@@ -52,7 +52,7 @@ def _varies_within(frame: pl.DataFrame, name: str, groups: list[str]) -> bool:
     if name in groups:
         return False
     counts = frame.group_by(groups).agg(pl.col(name).n_unique().alias("count"))
-    return int(counts["count"].max() or 0) > 1  # type: ignore[arg-type]
+    return int(counts["count"].max() or 0) > 1
 
 
 def _axis(frame: pl.DataFrame, name: str) -> Axis:

@@ -1,5 +1,6 @@
 """MLflow: a run in a local database, without a server."""
 
+import importlib
 import json
 import logging
 import os
@@ -51,8 +52,8 @@ class MLflow(Tracker):
         # Read when mlflow is imported: it would report its use to its makers.
         os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
         try:
-            import alembic  # noqa: F401
-            import sqlalchemy  # noqa: F401
+            for needed in ("alembic", "sqlalchemy"):  # by the store; mlflow-skinny leaves them out
+                importlib.import_module(needed)
             from mlflow import MlflowClient
             from mlflow.exceptions import MlflowException
         except ImportError as error:

@@ -7,7 +7,7 @@ from fglguard.errors import SettingsError
 from fglguard.partitions import partition
 from fglguard.silo import Silo
 
-MODELS = ("gpt/4", "gpt:4", "..", "claude 3")
+MODELS = ("model/4", "model:4", "..", "other 3")
 
 
 @pytest.fixture
@@ -48,16 +48,16 @@ def test_one_client_a_value_is_a_group_by(silo, make_settings):
 
 
 def test_sites_can_be_names_of_files_and_differ(silo, make_settings):
-    """Both names of gpt become gpt-4; the second in line gets a number."""
+    """Both names of model 4 become model-4; the second in line gets a number."""
     values = list(by_model(silo))
     sites = [share.site for share in deal(silo, make_settings, 5)]
     names = dict(zip(values, sites, strict=True))
-    first, second = (value for value in values if value.startswith("gpt"))
+    first, second = (value for value in values if value.startswith("model"))
     assert names == {
-        first: "gpt-4",
-        second: "gpt-4-2",
+        first: "model-4",
+        second: "model-4-2",
         "..": "value",
-        "claude 3": "claude-3",
+        "other 3": "other-3",
         "": "without-agent_model",
     }
 

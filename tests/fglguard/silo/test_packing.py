@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pytest
 
@@ -59,10 +57,3 @@ def test_the_command_that_the_error_names_prepares_the_graphs(make_silo):
     assert done.exit_code == 0, done.output
     assert len(silo.graphs(fingerprint, GraphSettings(rounds=1))) == len(silo)
     assert silo.prepared() == [("hashed-words", fingerprint, [1, 3])]
-
-
-def test_a_silo_travels_to_another_process_as_its_path(make_silo):
-    silo = make_silo()
-    sent = pickle.dumps(silo)
-    assert len(sent) < 500
-    assert np.array_equal(pickle.loads(sent).label, silo.label)
