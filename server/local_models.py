@@ -46,7 +46,7 @@ def assess_local_models(
         evaluations[site] = evaluate_domains(test, threshold, settings.seed)
         own_scores.append(test.of_site(site))
     return Assessment(
-        guards={site: (models[site], calibrations[site]) for site in calibrations},
+        guards={site: (models[site], c) for site, c in calibrations.items() if c.benign},
         calibration=_summary(list(calibrations.values())),
         test=_means(members, evaluations),
         scores=pool(own_scores, shared_groups=True),
@@ -58,7 +58,7 @@ def _calibrated(own: ScoreTable, site: str, settings: RunSettings) -> Calibratio
     budget = settings.calibration.budget
     if np.any(own.label == 0):
         return calibrate(own.corroborated, own.label, budget)
-    logger.warning("site %s: no safe validation episode: its own guard blocks nothing", site)
+    logger.warning("site %s: no safe validation episode: no guard of its own is kept", site)
     return Calibration(math.inf, budget, "max_recall", 0.0, 0.0, 0, len(own.label))
 
 

@@ -78,6 +78,16 @@ def test_the_matrix_is_each_guard_on_each_domain(config):
     )
 
 
+def test_a_site_that_could_not_calibrate_gets_no_guard_that_would_let_all_pass(config):
+    """At purity 1 half of the clients hold unsafe episodes alone, in validation too."""
+    config |= {"partition.kind": "label_skew", "partition.purity": 1.0, "federation.rounds": 1}
+    folder = run(config)
+    clients = json.loads((folder / "results.json").read_text())["clients"]
+    able = {site for site, c in clients.items() if c["val_graphs"] > c["val_unsafe"]}
+    assert len(able) == len(clients) // 2
+    assert {path.name for path in (folder / "guards").iterdir()} == able
+
+
 def packed_settings():
     from fglguard.graph import GraphSettings
 
