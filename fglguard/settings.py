@@ -53,12 +53,15 @@ class CorpusSettings:
         path: A silo, or a folder of silos; relative to the working directory.
         encoder: Which utterance encoder embeds the texts.
         domains: In a simulation, the domains to keep, with commas between them; empty: all.
+        splits: In a simulation, a file of sides that replaces the silos' own splits
+            (`fglguard.evaluation.protocol`); empty: none.
     """
 
     name: str
     path: str
     encoder: str
     domains: str
+    splits: str
 
 
 @dataclass(frozen=True)
@@ -185,15 +188,31 @@ class StrategySettings:
 
 @dataclass(frozen=True)
 class DetectorSettings:
-    """What scores an agent.
+    """What scores an agent. Presets fix all of it; an ablation changes one thing.
 
     Attributes:
         preset: The detector.
         rounds: Last rounds of an episode that count, T; 0 for all.
+        edge_feature: Graph attention: whose rounds the edge feature averages, or the messages
+            sent along the edge.
+        node_feature: Graph attention: an agent's utterances averaged, its last one, or both.
+        self_loops: Graph attention: whether an agent attends to itself.
+        residual: Graph attention: whether a layer adds a projection of its input.
+        labels: Whether every agent of an episode trains with its label, or the readout alone.
+        readout: What an episode's score is read from: its final agent, or the mean or largest
+            logit of its agents.
+        class_weight: `balanced` weighs both classes equally in the loss.
     """
 
-    preset: Literal["paper"]
-    rounds: Annotated[int, Bounds(0)]
+    preset: Literal["paper", "recommended", "small"]
+    rounds: Whole
+    edge_feature: Literal["receiver", "sender", "both", "message", "none"]
+    node_feature: Literal["mean", "last", "mean_last"]
+    self_loops: bool
+    residual: bool
+    labels: Literal["broadcast", "final"]
+    readout: Literal["final", "mean", "max"]
+    class_weight: Literal["none", "balanced"]
 
 
 @dataclass(frozen=True)
@@ -201,12 +220,25 @@ class CalibrationSettings:
     """How the threshold is chosen.
 
     Attributes:
-        rule: `plain` meets the budget on the calibration data.
+        rule: `plain` meets the budget on the calibration data; `conformal` in expectation over
+            calibration data; `clopper_pearson` with probability 1 - `risk`.
         budget: Over-refusal budget rho: the largest share of safe episodes that may be blocked.
+        risk: `clopper_pearson` only: delta, how likely the budget may be broken.
+        by: What the bounds take to be exchangeable: episodes, or groups of episodes of one task.
+        thresholds: One pooled threshold, or one a domain with the pooled one as fallback.
+        minimum_benign: Fewest benign episodes (or groups) for a threshold of a domain's own.
+        scores: Whether sites return score-label pairs, or counts in a fixed histogram.
+        bins: `histogram` only: its number of bins.
     """
 
-    rule: Literal["plain"]
-    budget: Annotated[float, Bounds(0, 1)]
+    rule: Literal["plain", "conformal", "clopper_pearson"]
+    budget: Share
+    risk: Annotated[float, Bounds(0, 0.5, above=True)]
+    by: Literal["episode", "group"]
+    thresholds: Literal["pooled", "domain"]
+    minimum_benign: Count
+    scores: Literal["pairs", "histogram"]
+    bins: Annotated[int, Bounds(2, 100_000)]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from fglguard.silo import Silo
 
 
 def settings(silo, domains, path=None):
-    return CorpusSettings("silos", str(path or silo.path), "hashed-words", domains)
+    return CorpusSettings("silos", str(path or silo.path), "hashed-words", domains, "")
 
 
 def test_without_a_choice_the_whole_corpus(make_silo):
