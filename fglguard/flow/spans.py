@@ -1,0 +1,54 @@
+"""Spans: what a tool or colleague returned, cut into pieces of about a sentence."""
+
+import re
+
+import numpy as np
+
+LEAST_CHARACTERS = 120
+"""Shorter pieces are merged with what follows, so that a span says something on its own."""
+MOST_CHARACTERS = 240
+MOST_SPANS = 40
+"""Of one text; of longer ones an evenly spread choice is kept."""
+TEXT_CHARACTERS = 64_000
+"""Of a text that is looked at."""
+
+_MARKUP = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1>|</?[a-zA-Z][^<>]{0,500}>", re.DOTALL)
+_BLANKS = re.compile(r"(?:\s|\\n|\\t)+")
+# Sentence ends, closing brackets of records, column bars, quoted items of a list.
+_ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[\]}])\s*|\s*\|\s*|(?<=')\s*,\s*(?=')")
+
+
+def plain_text(text: str) -> str:
+    """A text without markup, blanks and escaped newlines as single blanks."""
+    return _BLANKS.sub(" ", _MARKUP.sub(" ", text[:TEXT_CHARACTERS])).strip()
+
+
+def spans(text: str) -> list[str]:
+    """Cut a plain text into spans of at most MOST_CHARACTERS, in order.
+
+    The text is cut at sentence and bracket ends; a piece is merged with those that follow while
+    together they have fewer than LEAST_CHARACTERS, and cut where it has more than MOST_CHARACTERS.
+    """
+    found: list[str] = []
+    current = ""
+    for piece in filter(None, (piece.strip() for piece in _ENDS.split(text))):
+        if len(current) + len(piece) < LEAST_CHARACTERS:
+            current = f"{current} {piece}".strip()
+            continue
+        if current:
+            found.append(current)
+        while len(piece) > MOST_CHARACTERS:
+            found.append(piece[:MOST_CHARACTERS])
+            piece = piece[MOST_CHARACTERS:]
+        current = piece
+    if current:
+        found.append(current)
+    return found
+
+
+def spread(items: list[str], most: int = MOST_SPANS) -> list[str]:
+    """At most so many of the items, evenly spread."""
+    if len(items) <= most:
+        return items
+    kept = np.linspace(0, len(items) - 1, most).astype(int)
+    return [items[position] for position in kept]
