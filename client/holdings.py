@@ -13,7 +13,8 @@ from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
 from fglguard.encoder import load_encoder
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, PackedGraphs, concatenate
+from fglguard.graph import GraphSettings
+from fglguard.packed_graphs import PackedGraphs, concatenate
 from fglguard.partitions import MIXED_DOMAIN, Share, partition
 from fglguard.settings import CorpusSettings, RunSettings
 from fglguard.silo import Silo, open_silos

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from fglguard.errors import SettingsError
 
 if TYPE_CHECKING:
-    from fglguard.graph import GraphBatch
+    from fglguard.packed_graphs import GraphBatch
 
 Preset = Literal["paper"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)

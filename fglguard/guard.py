@@ -17,7 +17,8 @@ from fglguard.corroboration import corroborate
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.episode import Episode
 from fglguard.errors import BundleError, SettingsError
-from fglguard.graph import EpisodeGraph, collate, episode_graph, pack
+from fglguard.graph import EpisodeGraph, episode_graph
+from fglguard.packed_graphs import collate, pack
 from fglguard.training import node_scores
 from fglguard.verdict import Verdict
 

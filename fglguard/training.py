@@ -15,9 +15,9 @@ from fglguard.batching import EVALUATION_BATCH, batches
 from fglguard.corroboration import corroborate
 from fglguard.detector import Detector
 from fglguard.errors import SettingsError, SiloError, UpdateError
-from fglguard.graph import GraphBatch, PackedGraphs, collate
 from fglguard.objectives.objective import Objective, Pull
 from fglguard.optimizers import Step, adam, sgd
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate
 
 Indices = NDArray[np.int64] | None
 

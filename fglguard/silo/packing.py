@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.episode import Episode
-from fglguard.graph import GraphSettings, PackedGraphs, concatenate, episode_graph, pack
+from fglguard.graph import GraphSettings, episode_graph
+from fglguard.packed_graphs import PackedGraphs, concatenate, pack
 from fglguard.progress import Advance
 from fglguard.silo.arrays import make_private_folder, map_array, save_array
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from fglguard.encoder import Encoder
 from fglguard.episode import Episode, episode_from_record
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, PackedGraphs
+from fglguard.graph import GraphSettings
+from fglguard.packed_graphs import PackedGraphs
 from fglguard.progress import progress_bar
 from fglguard.silo.arrays import map_array
 from fglguard.silo.attributes import ATTRIBUTES, Attribute, collect, read_attributes

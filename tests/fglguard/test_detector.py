@@ -19,7 +19,8 @@ from fglguard.detector import (
     build_detector,
 )
 from fglguard.errors import SettingsError
-from fglguard.graph import EpisodeGraph, GraphBatch, PackedGraphs, collate, pack
+from fglguard.graph import EpisodeGraph
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate, pack
 
 torch.set_num_threads(1)
 D = 12

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fglguard.episode import Agent, Episode, Message
 from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
-from fglguard.graph import GraphSettings, collate, concatenate, episode_graph, pack
+from fglguard.graph import GraphSettings, episode_graph
 
 D = 3
 
@@ -70,44 +70,6 @@ def test_the_order_of_agents_only_orders_the_rows():
     two = episode_graph(turned, VECTORS, GraphSettings())
     rows = [two.agent_ids.index(name) for name in one.agent_ids]
     assert np.array_equal(two.x[rows], one.x)
-
-
-def random_graphs(count, seed=0):
-    rng = np.random.default_rng(seed)
-    graphs = []
-    for _ in range(count):
-        vectors = rng.standard_normal((5, D)).astype(np.float32)
-        graphs.append(episode_graph(hand_made(), vectors, GraphSettings(int(rng.integers(0, 4)))))
-    return graphs
-
-
-def test_collate_equals_a_loop_over_graphs():
-    """Node k of graph g becomes row (nodes before g) + k; each node gets one self-loop."""
-    graphs = random_graphs(7)
-    packed = pack(graphs, [True, False, None, True, False, True, False])
-    chosen = np.array([4, 0, 6, 0])
-    batch = collate(packed, chosen)
-    offset, edges, finals = 0, set(), []
-    for index in chosen:
-        graph = graphs[index]
-        nodes = len(graph.x)
-        edges |= {(offset + s, offset + d) for s, d in zip(graph.src, graph.dst, strict=True)}
-        edges |= {(offset + k, offset + k) for k in range(nodes)}
-        finals.append(offset + graph.final)
-        assert np.array_equal(batch.x[offset : offset + nodes].numpy(), graph.x)
-        offset += nodes
-    assert set(zip(batch.src.tolist(), batch.dst.tolist(), strict=True)) == edges
-    assert len(batch.src) == len(edges)
-    assert batch.final.tolist() == finals
-    assert batch.label.tolist() == [0, 1, 0, 1]
-    assert batch.graphs == 4
-
-
-def test_select_and_concatenate_are_inverse():
-    packed = pack(random_graphs(6), [True] * 6)
-    joined = concatenate([packed.select([0, 1, 2]), packed.select([3, 4, 5])])
-    for field in dataclasses.fields(packed):
-        assert np.array_equal(getattr(joined, field.name), getattr(packed, field.name)), field.name
 
 
 @st.composite

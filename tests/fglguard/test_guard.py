@@ -16,8 +16,9 @@ from fglguard.detector import build_detector
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
 from fglguard.errors import BundleError, SettingsError
-from fglguard.graph import GraphSettings, episode_graph, pack
+from fglguard.graph import GraphSettings, episode_graph
 from fglguard.guard import Guard
+from fglguard.packed_graphs import pack
 from fglguard.training import score_graphs
 
 torch.set_num_threads(1)

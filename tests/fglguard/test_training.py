@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from fglguard.detector import Detector, Role, build_detector
 from fglguard.errors import SettingsError, SiloError, UpdateError
-from fglguard.graph import EpisodeGraph, GraphBatch, PackedGraphs, collate, pack
+from fglguard.graph import EpisodeGraph
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate, pack
 from fglguard.parameters import flatten
 from fglguard.training import TrainingSettings, score_graphs, train_locally
 

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from fglguard.detector import Detector, Role
-from fglguard.graph import EpisodeGraph, GraphBatch, PackedGraphs, pack
+from fglguard.graph import EpisodeGraph
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, pack
 
 torch.set_num_threads(1)
 
