@@ -132,7 +132,7 @@ def _open(
 ) -> Holdings:
     held = [(silo, rows) for silo, rows in parts if len(rows)]
     fingerprint = _common_fingerprint([silo for silo, _ in held], settings.corpus.encoder, site)
-    graph_settings = GraphSettings(rounds=settings.detector.rounds)
+    graph_settings = GraphSettings.of(settings.detector)
     graphs = [_graphs(silo, fingerprint, graph_settings) for silo, _ in held]
     if len(held) == 1:
         rows, packed = held[0][1], graphs[0]

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.episode import Episode
+from fglguard.episode import Episode, Message
 from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
+from fglguard.settings import DetectorSettings
 
 GRAPH_FORMAT = 1
 """Part of every settings fingerprint: raise it when the same episode would give another graph."""
+
+NodeFeature = Literal["mean", "last", "mean_last"]
+NODE_FEATURES: tuple[NodeFeature, ...] = get_args(NodeFeature)
 
 _KIND_CODES = {kind: code for code, kind in enumerate(AGENT_KINDS)}
 
@@ -25,23 +31,66 @@ class GraphSettings:
 
     Attributes:
         rounds: The window T: only messages of rounds > last round - T count. 0 means all rounds.
+        node_feature: What stands for a node: its utterances averaged, its last one, or both side
+            by side.
+        messages: Whether an edge carries the messages sent along it, averaged.
 
     Raises:
-        SettingsError: `rounds` is not a whole number of at least 0.
+        SettingsError: A value is not one of those above.
     """
 
     rounds: int = 3
+    node_feature: NodeFeature = "mean"
+    messages: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 0:
             raise SettingsError(
                 f"graph rounds: expected a whole number of at least 0, got {self.rounds!r}"
             )
+        if self.node_feature not in NODE_FEATURES:
+            raise SettingsError(
+                f"graph node_feature: expected one of {', '.join(NODE_FEATURES)}, "
+                f"got {self.node_feature!r}"
+            )
+        if not isinstance(self.messages, bool):
+            raise SettingsError(f"graph messages: expected true or false, got {self.messages!r}")
+
+    @classmethod
+    def of(cls, settings: DetectorSettings) -> GraphSettings:
+        """The graphs that a run's detector needs."""
+        return cls(settings.rounds, settings.node_feature, settings.edge_feature == "message")
+
+    def node_width(self, encoder_dimension: int) -> int:
+        """Width of a node's features, of utterance vectors of width `encoder_dimension`."""
+        return encoder_dimension * (2 if self.node_feature == "mean_last" else 1)
+
+    def edge_width(self, encoder_dimension: int) -> int:
+        """Width of an edge's features; 0: edges carry none."""
+        return encoder_dimension if self.messages else 0
 
     def fingerprint(self, encoder_fingerprint: str) -> str:
         """16 hex digits, equal wherever the same encoder and settings give the same graphs."""
-        settings = {"format": GRAPH_FORMAT, "encoder": encoder_fingerprint, **asdict(self)}
+        settings = {
+            "format": GRAPH_FORMAT,
+            "encoder": encoder_fingerprint,
+            "rounds": self.rounds,
+            **self.departures(),
+        }
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+
+    def departures(self) -> dict[str, str | bool]:
+        """What differs from the paper's graphs, the window aside.
+
+        The fingerprint holds nothing else, so that graphs packed before a choice existed stay
+        valid.
+        """
+        departures: dict[str, str | bool] = {}
+        if self.node_feature != "mean":
+            departures["node_feature"] = self.node_feature
+        if self.messages:
+            departures["messages"] = True
+        return departures
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +98,13 @@ class EpisodeGraph:
     """One episode's communication graph.
 
     Attributes:
-        x: [n, d] float32, a node's own utterances averaged; zeros if it said nothing.
+        x: [n, node width] float32, the node's features; zeros if it said nothing.
         kind: [n] uint8, index into `AGENT_KINDS`.
         agent_ids: The n agents, in the episode's order.
         src: [e] int32, who spoke.
         dst: [e] int32, who heard. Each pair occurs once, sorted by (dst, src), without self-loops.
         final: The node whose answer is guarded.
+        edge: [e, d] float32, the messages of an edge averaged; None if the settings want none.
     """
 
     x: NDArray[np.float32]
@@ -63,6 +113,7 @@ class EpisodeGraph:
     src: NDArray[np.int32]
     dst: NDArray[np.int32]
     final: int
+    edge: NDArray[np.float32] | None = None
 
 
 def episode_graph(
@@ -75,10 +126,14 @@ def episode_graph(
     edge i -> j says that j received a message of i within the window. Nodes are the agents that
     speak or hear within the window and the final agent.
 
+    Departures: node feature `last` is phi of the last thing i said within the window, and
+    `mean_last` has both, x_i first; with `messages`, an edge carries the mean of phi over the
+    messages of i that j received within the window.
+
     Args:
         episode: The episode.
         vectors: [messages, d] float32, `vectors[m]` = phi of message m's text.
-        settings: The window.
+        settings: The window and the features.
 
     Raises:
         ValueError: `vectors` does not have one row a message.
@@ -97,23 +152,17 @@ def episode_graph(
         present.update(message.receivers)
     nodes = [agent for agent in episode.agents if agent.id in present]
     index = {agent.id: position for position, agent in enumerate(nodes)}
-    senders = np.array([index[message.sender] for message in window], dtype=np.int64)
-    rounds = np.array([message.round for message in window], dtype=np.int64)
-    src, dst = _edges(
-        {
-            (index[receiver], index[message.sender])
-            for message in window
-            for receiver in message.receivers
-            if receiver != message.sender
-        }
-    )
+    said = np.asarray(vectors[first:], np.float32)
+    sent = _sent_messages(window, index)
+    src, dst = _edges({(receiver, sender) for receiver, sender, _ in sent})
     return EpisodeGraph(
-        x=_node_features(np.asarray(vectors[first:], np.float32), senders, rounds, len(nodes)),
+        x=_node_features(said, window, index, settings.node_feature),
         kind=np.array([_KIND_CODES[agent.kind] for agent in nodes], dtype=np.uint8),
         agent_ids=tuple(agent.id for agent in nodes),
         src=src,
         dst=dst,
         final=index[episode.final_agent],
+        edge=_edge_means(said, sent) if settings.messages else None,
     )
 
 
@@ -131,7 +180,58 @@ def _edges(pairs: set[tuple[int, int]]) -> tuple[NDArray[np.int32], NDArray[np.i
     return np.ascontiguousarray(ordered[:, 1]), np.ascontiguousarray(ordered[:, 0])
 
 
+def _sent_messages(
+    window: Sequence[Message], index: Mapping[str, int]
+) -> list[tuple[int, int, int]]:
+    """Receiver, sender and place of each message for each other agent that heard it, sorted."""
+    return sorted(
+        {
+            (index[receiver], index[message.sender], place)
+            for place, message in enumerate(window)
+            for receiver in message.receivers
+            if receiver != message.sender
+        }
+    )
+
+
+def _edge_means(
+    vectors: NDArray[np.float32], sent: Sequence[tuple[int, int, int]]
+) -> NDArray[np.float32]:
+    """Mean over the messages of an edge, edges sorted by (dst, src)."""
+    receivers, senders, places = np.array(sent, dtype=np.int64).reshape(-1, 3).T
+    if not len(places):
+        return np.zeros((0, vectors.shape[1]), dtype=np.float32)
+    new_edge = np.append(True, (np.diff(receivers) != 0) | (np.diff(senders) != 0))
+    means, _ = _segment_means(vectors[places], receivers, new_edge)
+    return means
+
+
 def _node_features(
+    vectors: NDArray[np.float32],
+    window: Sequence[Message],
+    index: Mapping[str, int],
+    feature: NodeFeature,
+) -> NDArray[np.float32]:
+    senders = np.array([index[message.sender] for message in window], dtype=np.int64)
+    parts = []
+    if feature != "last":
+        rounds = np.array([message.round for message in window], dtype=np.int64)
+        parts.append(_means_of_rounds(vectors, senders, rounds, len(index)))
+    if feature != "mean":
+        parts.append(_last_utterances(vectors, senders, len(index)))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def _last_utterances(
+    vectors: NDArray[np.float32], senders: NDArray[np.int64], nodes: int
+) -> NDArray[np.float32]:
+    last = {int(sender): place for place, sender in enumerate(senders)}
+    x = np.zeros((nodes, vectors.shape[1]), dtype=np.float32)
+    x[list(last.keys())] = vectors[list(last.values())]
+    return x
+
+
+def _means_of_rounds(
     vectors: NDArray[np.float32],
     senders: NDArray[np.int64],
     rounds: NDArray[np.int64],

@@ -14,6 +14,13 @@ from fglguard.graph import EpisodeGraph
 if TYPE_CHECKING:
     import torch
 
+NODE_ARRAYS = ("x", "kind")
+"""Fields of `PackedGraphs` with one row a node."""
+EDGE_ARRAYS = ("src", "dst", "edge")
+"""Those with one row an edge."""
+GRAPH_ARRAYS = ("final", "label")
+"""Those with one row a graph."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedGraphs:
@@ -24,6 +31,7 @@ class PackedGraphs:
         kind: [N] uint8, index into `AGENT_KINDS`.
         src: [E] int32, node index **within its graph**.
         dst: [E] int32, likewise.
+        edge: [E, d] float32, the features of an edge; [E, 0] if edges carry none.
         node_offsets: [G + 1] int64; graph g owns nodes node_offsets[g] : node_offsets[g + 1].
         edge_offsets: [G + 1] int64, likewise for edges.
         final: [G] int32, node index within the graph.
@@ -34,6 +42,7 @@ class PackedGraphs:
     kind: NDArray[np.uint8]
     src: NDArray[np.int32]
     dst: NDArray[np.int32]
+    edge: NDArray[np.float32]
     node_offsets: NDArray[np.int64]
     edge_offsets: NDArray[np.int64]
     final: NDArray[np.int32]
@@ -57,16 +66,11 @@ class PackedGraphs:
         chosen = np.asarray(indices, dtype=np.int64)
         node_rows, node_offsets = _rows(self.node_offsets, chosen)
         edge_rows, edge_offsets = _rows(self.edge_offsets, chosen)
-        return PackedGraphs(
-            x=self.x[node_rows],
-            kind=self.kind[node_rows],
-            src=self.src[edge_rows],
-            dst=self.dst[edge_rows],
-            node_offsets=node_offsets,
-            edge_offsets=edge_offsets,
-            final=self.final[chosen],
-            label=self.label[chosen],
-        )
+        rows = {NODE_ARRAYS: node_rows, EDGE_ARRAYS: edge_rows, GRAPH_ARRAYS: chosen}
+        arrays: dict[str, NDArray[Any]] = {
+            name: getattr(self, name)[some] for names, some in rows.items() for name in names
+        }
+        return PackedGraphs(**arrays, node_offsets=node_offsets, edge_offsets=edge_offsets)
 
 
 def _rows(
@@ -87,7 +91,8 @@ def pack(
     """Pack graphs, in order; without `labels` every label is unknown (-1).
 
     Raises:
-        ValueError: There are no graphs, their widths differ, or labels and graphs differ in number.
+        ValueError: There are no graphs, their widths differ, some have edge features and some
+            none, or labels and graphs differ in number.
     """
     if not graphs:
         raise ValueError("graphs: expected at least one, got none")
@@ -100,6 +105,7 @@ def pack(
         kind=np.concatenate([graph.kind for graph in graphs]),
         src=np.concatenate([graph.src for graph in graphs]),
         dst=np.concatenate([graph.dst for graph in graphs]),
+        edge=_edge_features(graphs),
         node_offsets=_offsets([len(graph.x) for graph in graphs]),
         edge_offsets=_offsets([len(graph.src) for graph in graphs]),
         final=np.array([graph.final for graph in graphs], dtype=np.int32),
@@ -115,16 +121,27 @@ def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
     """
     if not parts:
         raise ValueError("parts: expected at least one, got none")
+    arrays: dict[str, NDArray[Any]] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in NODE_ARRAYS + EDGE_ARRAYS + GRAPH_ARRAYS
+    }
     return PackedGraphs(
-        x=np.concatenate([part.x for part in parts]),
-        kind=np.concatenate([part.kind for part in parts]),
-        src=np.concatenate([part.src for part in parts]),
-        dst=np.concatenate([part.dst for part in parts]),
+        **arrays,
         node_offsets=_joined([part.node_offsets for part in parts]),
         edge_offsets=_joined([part.edge_offsets for part in parts]),
-        final=np.concatenate([part.final for part in parts]),
-        label=np.concatenate([part.label for part in parts]),
     )
+
+
+def _edge_features(graphs: Sequence[EpisodeGraph]) -> NDArray[np.float32]:
+    features = [graph.edge for graph in graphs if graph.edge is not None]
+    if not features:
+        return np.zeros((sum(len(graph.src) for graph in graphs), 0), dtype=np.float32)
+    if len(features) != len(graphs):
+        raise ValueError(
+            f"graphs: expected edge features in all or in none, "
+            f"got them in {len(features)} of {len(graphs)}"
+        )
+    return np.concatenate(features)
 
 
 def _offsets(counts: Sequence[int]) -> NDArray[np.int64]:
@@ -146,6 +163,7 @@ class GraphBatch:
         kind: [N] int64, index into `AGENT_KINDS`.
         src: [E] int64, **batch-wide** node index of the speaker.
         dst: [E] int64, of the hearer. Every node has exactly one self-loop; they come last.
+        edge: [E, d] float32 edge features, zeros on self-loops; [E, 0] if edges carry none.
         graph: [N] int64, the graph of a node.
         final: [G] int64, batch-wide index of each graph's final agent.
         label: [G] float32; 1 unsafe, 0 safe, -1 unknown.
@@ -156,6 +174,7 @@ class GraphBatch:
     kind: torch.Tensor
     src: torch.Tensor
     dst: torch.Tensor
+    edge: torch.Tensor
     graph: torch.Tensor
     final: torch.Tensor
     label: torch.Tensor
@@ -174,11 +193,13 @@ def collate(
     edge_rows, edge_offsets = _rows(packed.edge_offsets, chosen)
     shift = np.repeat(node_offsets[:-1], np.diff(edge_offsets))
     loops = np.arange(len(node_rows))
+    silent = np.zeros((len(loops), packed.edge.shape[1]), dtype=np.float32)
     return GraphBatch(
         x=torch.from_numpy(packed.x[node_rows]),
         kind=torch.from_numpy(packed.kind[node_rows].astype(np.int64)),
         src=torch.from_numpy(np.concatenate((packed.src[edge_rows] + shift, loops))),
         dst=torch.from_numpy(np.concatenate((packed.dst[edge_rows] + shift, loops))),
+        edge=torch.from_numpy(np.concatenate((packed.edge[edge_rows], silent))),
         graph=torch.from_numpy(np.repeat(np.arange(len(chosen)), np.diff(node_offsets))),
         final=torch.from_numpy(packed.final[chosen] + node_offsets[:-1]),
         label=torch.from_numpy(packed.label[chosen].astype(np.float32)),

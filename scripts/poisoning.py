@@ -179,7 +179,7 @@ def main() -> None:
     }
     try:
         with tempfile.TemporaryDirectory() as folder:
-            graph = GraphSettings(config["detector.rounds"])
+            graph = GraphSettings.of(RunSettings.from_flat(config).detector)
             consortium = Consortium(
                 Silo.open(arguments.silo), Path(folder), load_encoder(arguments.encoder), graph
             )

@@ -140,7 +140,7 @@ class _Run:
                 self.folder.path / (f"guards/{site}" if site else "guard"),
                 detector,
                 encoder=self.encoder,
-                graph=GraphSettings(rounds=self.settings.detector.rounds),
+                graph=GraphSettings.of(self.settings.detector),
                 calibration=calibration,
                 provenance=provenance,
             )

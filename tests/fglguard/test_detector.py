@@ -133,6 +133,7 @@ def test_permuting_agents_permutes_scores(seed: int) -> None:
         packed.kind[order],
         place[packed.src],
         place[packed.dst],
+        packed.edge,
         packed.node_offsets,
         packed.edge_offsets,
         place[packed.final],
