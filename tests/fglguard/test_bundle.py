@@ -10,6 +10,7 @@ import torch
 from fglguard.bundle import GUARD_FILE, MODEL_FILE, load_bundle, save_bundle
 from fglguard.calibration import Calibration, calibrate
 from fglguard.detector import build_detector
+from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import load_encoder
 from fglguard.errors import BundleError
 from fglguard.files import sha256_of
@@ -54,8 +55,8 @@ def test_round_trip(saved) -> None:
 
 
 def test_departures_from_the_preset_survive(tmp_path) -> None:
-    save(tmp_path / "g", detector=build_detector("paper", 384, 0, edge_feature="both"))
-    assert load_bundle(tmp_path / "g").detector.options == {"edge_feature": "both"}
+    save(tmp_path / "g", detector=build_detector("paper", 384, 0, DetectorOptions("both")))
+    assert load_bundle(tmp_path / "g").detector.options == DetectorOptions("both")
 
 
 @pytest.mark.parametrize(("threshold", "word"), [(math.inf, "nothing"), (-math.inf, "everything")])

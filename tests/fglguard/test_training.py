@@ -1,7 +1,6 @@
 """Local FedProx steps against hand derivations, NumPy and plain autograd."""
 
 import math
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ class LinearDetector(Detector):
     """logit = w . x: its FedProx steps can be done by hand."""
 
     preset = "linear"
-    options: ClassVar[dict] = {}
 
     def __init__(self, *weights: float) -> None:
         super().__init__()

@@ -1,5 +1,3 @@
-from typing import ClassVar
-
 import numpy as np
 import pytest
 import torch
@@ -16,7 +14,6 @@ class TinyDetector(Detector):
     """h = tanh(W x), logit = w . h: small enough to write its losses down again."""
 
     preset = "tiny"
-    options: ClassVar[dict] = {}
 
     def __init__(self, dimension: int = 3, width: int = 4, seed: int = 0) -> None:
         super().__init__()
