@@ -12,6 +12,7 @@ from fglguard.calibration import calibrate
 from fglguard.corpora.splits import SPLITS
 from fglguard.detector_options import PAPER, DetectorOptions
 from fglguard.encoder import load_encoder
+from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings
 from fglguard.guard import Guard
 from fglguard.parameters import flatten
