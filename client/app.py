@@ -25,7 +25,7 @@ from client.instructions import read_instructions
 from client.naming import naming_site
 from client.state import ClientState, state_of
 from fglguard.corpora.splits import SPLITS
-from fglguard.detector import Detector, build_detector
+from fglguard.detector import Detector, detector_of
 from fglguard.episode_rules import SCHEMA
 from fglguard.errors import EncoderError, StateError
 from fglguard.objectives.building import ObjectiveSettings, build_objective
@@ -117,7 +117,12 @@ def _train(
     message: Message, context: Context, settings: RunSettings, holdings: Holdings
 ) -> RecordDict:
     instructions = read_instructions(message.content["config"])
-    training, objective = instructions.training, instructions.objective
+    objective = instructions.objective
+    training = dataclasses.replace(
+        instructions.training,
+        labels=settings.detector.labels,
+        class_weight=settings.detector.class_weight,
+    )
     received = unpack_vectors(message.content["arrays"], objective.received)
     parameters = received.pop(PARAMETERS)
     detector = _detector(holdings, settings, parameters)
@@ -157,8 +162,7 @@ def _tell_lost_state(objective: ObjectiveSettings, state: ClientState, since: in
 
 
 def _detector(holdings: Holdings, settings: RunSettings, parameters: FlatVector) -> Detector:
-    dimension = holdings.packed.x.shape[1]
-    detector = build_detector(settings.detector.preset, dimension, seed=0)
+    detector = detector_of(settings.detector, holdings.packed.dimension, seed=0)
     load_flat(detector, parameters, "the global model")
     return detector
 

@@ -13,7 +13,8 @@ from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
 from fglguard.encoder import load_encoder
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, PackedGraphs, concatenate
+from fglguard.graph import GraphSettings
+from fglguard.packed_graphs import PackedGraphs, concatenate
 from fglguard.partitions import MIXED_DOMAIN, Share, partition
 from fglguard.settings import CorpusSettings, RunSettings
 from fglguard.silo import Silo, open_silos
@@ -131,7 +132,7 @@ def _open(
 ) -> Holdings:
     held = [(silo, rows) for silo, rows in parts if len(rows)]
     fingerprint = _common_fingerprint([silo for silo, _ in held], settings.corpus.encoder, site)
-    graph_settings = GraphSettings(rounds=settings.detector.rounds)
+    graph_settings = GraphSettings.of(settings.detector)
     graphs = [_graphs(silo, fingerprint, graph_settings) for silo, _ in held]
     if len(held) == 1:
         rows, packed = held[0][1], graphs[0]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.graph import GraphBatch, PackedGraphs, collate
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate
 
 EVALUATION_BATCH = 256
 """Graphs at once where nothing is trained."""

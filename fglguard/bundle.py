@@ -17,6 +17,7 @@ from safetensors.torch import save as save_tensors
 
 from fglguard.calibration import Calibration
 from fglguard.detector import Detector, build_detector
+from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import Encoder
 from fglguard.errors import BundleError, FglguardError, shown
 from fglguard.graph import GraphSettings
@@ -87,10 +88,11 @@ def save_bundle(
         provenance: Anything JSON can hold.
 
     Raises:
-        BundleError: Weights, threshold or provenance can't be written, or `path` is something
-            other than a bundle.
+        BundleError: Weights, threshold or provenance can't be written, the graph settings do not
+            give the features that the detector expects, or `path` is something other than a bundle.
     """
     _check_target(path)
+    _check_features(detector, graph)
     tensors = {name: p.detach().contiguous().cpu() for name, p in detector.named_parameters()}
     _check_finite(tensors, "the detector to save")
     model = save_tensors(tensors)
@@ -115,7 +117,7 @@ def load_bundle(path: Path) -> Bundle:
 
     Raises:
         BundleError: A file or key is missing, a byte was changed, the schema is another, or the
-            weights do not fit the detector.
+            weights or the graph settings do not fit the detector.
     """
     content = unseal(_read(path / GUARD_FILE), str(path / GUARD_FILE))
     if content.get("schema") != SCHEMA:
@@ -132,11 +134,13 @@ def load_bundle(path: Path) -> Bundle:
                 f"{expected[:16]}…, got {found[:16]}…"
             )
         detector = _load_detector(content["detector"], model, path)
+        graph = GraphSettings(**content["graph"])
+        _check_features(detector, graph)
         return Bundle(
             detector=detector,
             encoder_name=_text(content["encoder"], "name"),
             encoder_fingerprint=_text(content["encoder"], "fingerprint"),
-            graph=GraphSettings(**content["graph"]),
+            graph=graph,
             calibration=_calibration(content["calibration"]),
             provenance=_provenance(content["provenance"]),
             model_id=found[:16],
@@ -155,7 +159,7 @@ def _detector_record(detector: Detector) -> dict[str, Any]:
     return {
         "preset": detector.preset,
         "dimension": detector.dimension,
-        "options": dict(detector.options),
+        "options": asdict(detector.options),
         "parameters": [[s.name, list(s.shape)] for s in layout(detector)],
     }
 
@@ -164,7 +168,8 @@ def _load_detector(record: Mapping[str, Any], model: bytes, path: Path) -> Detec
     dimension = record["dimension"]
     if type(dimension) is not int or not 1 <= dimension <= WIDEST:
         raise BundleError(f"detector.dimension: expected 1 to {WIDEST}, got {shown(dimension)}")
-    detector = build_detector(record["preset"], dimension, 0, **record["options"])
+    options = DetectorOptions(**record["options"])
+    detector = build_detector(record["preset"], dimension, 0, options)
     if _detector_record(detector)["parameters"] != record["parameters"]:
         raise BundleError(
             f"{path / GUARD_FILE}: detector.parameters differ from those that this version's "
@@ -185,6 +190,15 @@ def _load_detector(record: Mapping[str, Any], model: bytes, path: Path) -> Detec
     _check_finite(tensors, str(path / MODEL_FILE))
     detector.load_state_dict(tensors)
     return detector.eval()
+
+
+def _check_features(detector: Detector, graph: GraphSettings) -> None:
+    node_feature, messages = detector.options.node_feature, detector.edge_dimension > 0
+    if (graph.node_feature, graph.messages) != (node_feature, messages):
+        raise BundleError(
+            f"graph: expected node_feature {node_feature!r} and messages {messages}, as the "
+            f"detector wants them, got {graph.node_feature!r} and {graph.messages}"
+        )
 
 
 def _check_finite(tensors: Mapping[str, torch.Tensor], where: str) -> None:

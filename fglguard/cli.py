@@ -17,7 +17,7 @@ from fglguard.encoder import ENCODERS, Encoder, load_encoder
 from fglguard.episode import Problem, read_episodes
 from fglguard.errors import CorpusError, EncoderError, EpisodeError, FglguardError
 from fglguard.files import write_atomically
-from fglguard.graph import GraphSettings
+from fglguard.graph import GraphSettings, NodeFeature
 from fglguard.silo import Silo
 from fglguard.silo_report import print_silo
 
@@ -110,11 +110,18 @@ def embed_corpus(
     path: Annotated[Path, typer.Argument(metavar="SILO")],
     encoder: Annotated[str, typer.Option(help=f"One of {', '.join(ENCODERS)}.")] = "minilm",
     rounds: RoundsOption = GraphSettings().rounds,
+    node_feature: Annotated[
+        NodeFeature, typer.Option(help="detector.node_feature of the runs that will use the silo.")
+    ] = GraphSettings().node_feature,
+    messages: Annotated[
+        bool, typer.Option("--messages", help="For detector.edge_feature=message.")
+    ] = False,
 ) -> None:
     """Embed a silo's texts and pack its graphs, so that it can train and score."""
+    graph = GraphSettings(rounds, node_feature, messages)
     if encoder == "none":
         raise EncoderError(f"--encoder: expected one of {', '.join(ENCODERS)}, got 'none'")
-    _embed(Silo.open(path), _encoder(encoder), rounds)
+    _embed(Silo.open(path), _encoder(encoder), graph)
 
 
 @app.command()
@@ -153,9 +160,9 @@ def _encoder(name: str) -> Encoder | None:
     return None if name == "none" else load_encoder(name, threads=os.cpu_count() or 1)
 
 
-def _embed(silo: Silo, encoder: Encoder | None, rounds: int = GraphSettings().rounds) -> None:
+def _embed(silo: Silo, encoder: Encoder | None, graph: GraphSettings | None = None) -> None:
     if encoder is not None:
-        silo.prepare(encoder, GraphSettings(rounds), progress=True)
+        silo.prepare(encoder, graph or GraphSettings(), progress=True)
 
 
 def _report_problems(problems: list[Problem]) -> None:

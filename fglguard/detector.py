@@ -1,26 +1,23 @@
 """Detectors: packed episode graphs to one logit an agent; the paper's graph attention scorer."""
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
+from fglguard.detector_options import PAPER, DetectorOptions
+from fglguard.edge_attention import EdgeAttention, glorot
 from fglguard.errors import SettingsError
+from fglguard.readout import read_out
+from fglguard.settings import DetectorSettings
 
 if TYPE_CHECKING:
-    from fglguard.graph import GraphBatch
+    from fglguard.packed_graphs import GraphBatch
 
 Preset = Literal["paper"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
-
-EdgeFeature = Literal["receiver", "sender", "both", "none"]
-EDGE_FEATURES: tuple[EdgeFeature, ...] = get_args(EdgeFeature)
-
-NEGATIVE_SLOPE = 0.2
 
 
 class Role(StrEnum):
@@ -41,17 +38,19 @@ class Detector(nn.Module, ABC):
     """Maps packed episode graphs to a logit per agent and names its parameters' roles.
 
     It does so in two steps, `hidden` and `head`, so that a loss may look at the representations
-    between them without a second pass.
+    between them without a second pass; `episode_logits` then reads an episode's logit out.
 
     Attributes:
         preset: The name `build_detector` knows it by.
-        dimension: Width d of the node features it expects.
+        dimension: Width of the node features it expects.
+        edge_dimension: Width of the edge features it expects; 0: it looks at none.
         options: What `build_detector` must be given besides, to build a like one.
     """
 
     preset: str
     dimension: int
-    options: Mapping[str, Any]
+    edge_dimension: int = 0
+    options: DetectorOptions = PAPER
 
     @abstractmethod
     def hidden(self, batch: "GraphBatch") -> Tensor:
@@ -65,76 +64,13 @@ class Detector(nn.Module, ABC):
         """Logits [N], one for each node of the batch; sigmoid gives the anomaly scores s."""
         return self.head(self.hidden(batch))
 
+    def episode_logits(self, logits: Tensor, batch: "GraphBatch") -> Tensor:
+        """Logits [G] of the batch's episodes, from those of its nodes [N]; see `read_out`."""
+        return read_out(logits, batch, self.options.readout)
+
     @abstractmethod
     def roles(self) -> dict[str, Role]:
         """Role of each parameter by its name, in the order of `named_parameters()`."""
-
-
-class EdgeAttention(nn.Module):
-    r"""One layer of edge-conditioned multi-head graph attention (FGLGuard, arXiv 2609.02967).
-
-    For every edge i -> j, self-loops included, and every head:
-
-        a_ij = softmax over j's in-edges of LeakyReLU(a . [W h_i ; W h_j ; U psi(e_ij)])
-        h'_j = sum over i of a_ij W h_i + bias
-
-    Heads are concatenated; the slope of LeakyReLU is 0.2. `psi(e_ij)` is the mean of the rounds at
-    the edge's ends and hence a function of its two nodes, so `a_e . U psi(e_ij)` is a sum of
-    one term a sender and one a receiver. They come folded, as `edge_terms`: U is never applied
-    to an edge.
-
-    Shapes: h [N, inputs]; src, dst [E]; output [N, heads * channels].
-
-    Args:
-        inputs: Width of h.
-        heads: Attention heads.
-        channels: Width of one head.
-        edge_inputs: Width of psi(e); 0 leaves the edge term out.
-        generator: Source of the Glorot-uniform initial weights.
-    """
-
-    def __init__(
-        self, inputs: int, heads: int, channels: int, edge_inputs: int, generator: torch.Generator
-    ) -> None:
-        super().__init__()
-        self.heads, self.channels = heads, channels
-        width = heads * channels
-        ends = 3 if edge_inputs else 2
-        self.node_projection = _glorot((width, inputs), inputs, width, generator)
-        self.edge_projection = (
-            _glorot((width, edge_inputs), edge_inputs, width, generator) if edge_inputs else None
-        )
-        self.attention = _glorot((ends, heads, channels), ends * channels, 1, generator)
-        self.bias = nn.Parameter(torch.zeros(width))
-
-    def edge_weight(self) -> Tensor:
-        """a_e^T U, [heads, edge_inputs]: what maps psi(e) to its share of the attention logit."""
-        assert self.edge_projection is not None
-        projection = self.edge_projection.view(self.heads, self.channels, -1)
-        return torch.einsum("hc,hcd->hd", self.attention[2], projection)
-
-    def forward(self, h: Tensor, src: Tensor, dst: Tensor, edge_terms: Tensor | None) -> Tensor:
-        """Attend over in-edges.
-
-        Args:
-            h: Node states [N, inputs].
-            src: Senders [E].
-            dst: Receivers [E]; every node is the receiver of at least its self-loop.
-            edge_terms: Edge share of the logit by node, [N, 2, heads]: as sender, as receiver.
-        """
-        nodes = h.shape[0]
-        projected = h @ self.node_projection.t()
-        by_head = projected.view(nodes, self.heads, self.channels)
-        terms = torch.einsum("nhc,ehc->neh", by_head, self.attention[:2])
-        if edge_terms is not None:
-            terms = terms + edge_terms
-        logits = nn.functional.leaky_relu(terms[:, 0][src] + terms[:, 1][dst], NEGATIVE_SLOPE)
-        weights = _softmax_by_receiver(logits, dst, nodes)
-        sent = by_head.index_select(0, src) * weights.unsqueeze(-1)
-        # An expanded index takes torch's fast row-wise path; index_add_ copies row by row.
-        receivers = dst.unsqueeze(-1).expand(-1, projected.shape[1])
-        heard = torch.zeros_like(projected).scatter_add(0, receivers, sent.flatten(1))
-        return heard + self.bias
 
 
 class GraphAttentionDetector(Detector):
@@ -150,10 +86,13 @@ class GraphAttentionDetector(Detector):
     logits alike before the LeakyReLU: it changes how sharp attention is, not whom it prefers.
     `sender` (psi = x_i) and `both` (psi = [x_i ; x_j]) do not have that limit.
 
+    `message` (psi = the mean of phi over the messages i -> j) also adds V psi(e_ij) to what j
+    hears, and `residual` adds R h^(l-1) before the ELU: see `EdgeAttention`.
+
     Args:
-        dimension: Width d of the node features.
+        dimension: Width of the node features.
         seed: Of the initial weights; torch's global generator is left alone.
-        edge_feature: Whose rounds psi(e) averages.
+        options: Departures from the paper.
         layers: Attention layers.
         heads: Attention heads a layer.
         channels: Width of a head.
@@ -165,36 +104,41 @@ class GraphAttentionDetector(Detector):
         self,
         dimension: int,
         seed: int,
-        edge_feature: EdgeFeature = "receiver",
+        options: DetectorOptions = PAPER,
         layers: int = 2,
         heads: int = 4,
         channels: int = 64,
     ) -> None:
         super().__init__()
-        if edge_feature not in EDGE_FEATURES:
-            raise SettingsError(
-                f"edge_feature: expected one of {', '.join(EDGE_FEATURES)}, got {edge_feature!r}"
-            )
         self.dimension = dimension
-        self.edge_feature = edge_feature
-        self.options = {"edge_feature": edge_feature}
+        self.edge_dimension = options.edge_width(dimension)
+        self.options = options
         generator = torch.Generator().manual_seed(seed)
         hidden = heads * channels
-        edge_inputs = dimension * {"none": 0, "both": 2}.get(edge_feature, 1)
+        by_node = dimension * {"none": 0, "both": 2}.get(options.edge_feature, 1)
         self.layers = nn.ModuleList(
             EdgeAttention(
-                dimension if layer == 0 else hidden, heads, channels, edge_inputs, generator
+                dimension if layer == 0 else hidden,
+                heads,
+                channels,
+                self.edge_dimension or by_node,
+                generator,
+                messages=self.edge_dimension > 0,
+                residual=options.residual,
             )
             for layer in range(layers)
         )
-        self.head_weight = _glorot((hidden,), hidden, 1, generator)
+        self.head_weight = glorot((hidden,), hidden, 1, generator)
         self.head_bias = nn.Parameter(torch.zeros(()))
 
     def hidden(self, batch: "GraphBatch") -> Tensor:
         """The last layer's node states h^L [N, heads * channels]."""
         h = batch.x
-        for layer, edge_terms in zip(self.layers, self._edge_terms(batch.x), strict=True):
-            h = nn.functional.elu(layer(h, batch.src, batch.dst, edge_terms))
+        edges = len(batch.src) if self.options.self_loops else len(batch.src) - len(h)
+        src, dst = batch.src[:edges], batch.dst[:edges]  # self-loops come last
+        messages = batch.edge[:edges] if self.edge_dimension else None
+        for layer, edge_terms in zip(self.layers, self._edge_terms(h), strict=True):
+            h = nn.functional.elu(layer(h, src, dst, edge_terms, messages))
         return h
 
     def head(self, hidden: Tensor) -> Tensor:
@@ -208,18 +152,19 @@ class GraphAttentionDetector(Detector):
     def _edge_terms(self, x: Tensor) -> list[Tensor | None]:
         """Every layer's edge share of the logits, [N, 2, heads], from one product."""
         layers = [layer for layer in self.layers if isinstance(layer, EdgeAttention)]
-        if self.edge_feature == "none":
+        edge_feature = self.options.edge_feature
+        if edge_feature in ("none", "message"):
             return [None] * len(layers)
         weights = torch.stack([layer.edge_weight() for layer in layers])
         count, heads, _ = weights.shape
-        if self.edge_feature == "both":  # the sender's half stands first
+        if edge_feature == "both":  # the sender's half stands first
             ends = weights.view(count, heads, 2, -1).transpose(1, 2)
         else:
             ends = weights.unsqueeze(1)
         terms = (x @ ends.reshape(-1, x.shape[1]).t()).view(len(x), count, -1, heads)
-        if self.edge_feature == "receiver":
+        if edge_feature == "receiver":
             terms = nn.functional.pad(terms, (0, 0, 1, 0))
-        elif self.edge_feature == "sender":
+        elif edge_feature == "sender":
             terms = nn.functional.pad(terms, (0, 0, 0, 1))
         return list(terms.unbind(1))
 
@@ -227,6 +172,8 @@ class GraphAttentionDetector(Detector):
 _ROLES = {
     "node_projection": Role.NODE_PROJECTION,
     "edge_projection": Role.EDGE_PROJECTION,
+    "message_projection": Role.EDGE_PROJECTION,
+    "residual_projection": Role.NODE_PROJECTION,
     "attention": Role.ATTENTION,
     "bias": Role.BIAS,
     "head_weight": Role.HEAD,
@@ -235,18 +182,18 @@ _ROLES = {
 
 
 def build_detector(
-    preset: str, dimension: int, seed: int, *, edge_feature: EdgeFeature | None = None
+    preset: str, dimension: int, seed: int, options: DetectorOptions = PAPER
 ) -> Detector:
     """A detector with fresh weights.
 
     Args:
         preset: `paper`.
-        dimension: Width of the node features: the encoder's.
+        dimension: Width of the node features: the encoder's, or what `options` make of it.
         seed: Same seed, same weights, whatever else the process has drawn.
-        edge_feature: Departs from the preset's edge feature.
+        options: Departures from the preset.
 
     Raises:
-        SettingsError: The preset or edge feature is unknown, or a number is out of range.
+        SettingsError: The preset is unknown, or a number is out of range.
     """
     if preset not in PRESETS:
         raise SettingsError(
@@ -254,23 +201,9 @@ def build_detector(
         )
     if dimension < 1:
         raise SettingsError(f"dimension: expected at least 1, got {dimension}")
-    return GraphAttentionDetector(dimension, seed, edge_feature or "receiver")
+    return GraphAttentionDetector(dimension, seed, options)
 
 
-def _softmax_by_receiver(logits: Tensor, dst: Tensor, nodes: int) -> Tensor:
-    """Softmax of logits [E, heads] over the edges that share a receiver."""
-    index = dst.unsqueeze(-1).expand_as(logits)
-    shape = (nodes, logits.shape[1])
-    # The shift cancels in the quotient, so it needs no gradient.
-    largest = logits.new_full(shape, -math.inf).scatter_reduce(0, index, logits.detach(), "amax")
-    powers = (logits - largest[dst]).exp()
-    sums = powers.new_zeros(shape).scatter_add(0, index, powers)
-    return powers / sums[dst]
-
-
-def _glorot(
-    shape: tuple[int, ...], fan_in: int, fan_out: int, generator: torch.Generator
-) -> nn.Parameter:
-    """Uniform on +-sqrt(6 / (fan_in + fan_out))."""
-    bound = math.sqrt(6 / (fan_in + fan_out))
-    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
+def detector_of(settings: DetectorSettings, dimension: int, seed: int) -> Detector:
+    """The detector that a run's settings ask for, as `build_detector` makes it."""
+    return build_detector(settings.preset, dimension, seed, DetectorOptions.of(settings))

@@ -1,25 +1,26 @@
-"""Episodes as graphs: the one function from messages to features, and packed batches of graphs."""
+"""Episodes as graphs: the one function from messages to features."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.episode import Episode
+from fglguard.episode import Episode, Message
 from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
-
-if TYPE_CHECKING:
-    import torch
+from fglguard.settings import DetectorSettings
 
 GRAPH_FORMAT = 1
 """Part of every settings fingerprint: raise it when the same episode would give another graph."""
+
+NodeFeature = Literal["mean", "last", "mean_last"]
+NODE_FEATURES: tuple[NodeFeature, ...] = get_args(NodeFeature)
 
 _KIND_CODES = {kind: code for code, kind in enumerate(AGENT_KINDS)}
 
@@ -30,23 +31,66 @@ class GraphSettings:
 
     Attributes:
         rounds: The window T: only messages of rounds > last round - T count. 0 means all rounds.
+        node_feature: What stands for a node: its utterances averaged, its last one, or both side
+            by side.
+        messages: Whether an edge carries the messages sent along it, averaged.
 
     Raises:
-        SettingsError: `rounds` is not a whole number of at least 0.
+        SettingsError: A value is not one of those above.
     """
 
     rounds: int = 3
+    node_feature: NodeFeature = "mean"
+    messages: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 0:
             raise SettingsError(
                 f"graph rounds: expected a whole number of at least 0, got {self.rounds!r}"
             )
+        if self.node_feature not in NODE_FEATURES:
+            raise SettingsError(
+                f"graph node_feature: expected one of {', '.join(NODE_FEATURES)}, "
+                f"got {self.node_feature!r}"
+            )
+        if not isinstance(self.messages, bool):
+            raise SettingsError(f"graph messages: expected true or false, got {self.messages!r}")
+
+    @classmethod
+    def of(cls, settings: DetectorSettings) -> GraphSettings:
+        """The graphs that a run's detector needs."""
+        return cls(settings.rounds, settings.node_feature, settings.edge_feature == "message")
+
+    def node_width(self, encoder_dimension: int) -> int:
+        """Width of a node's features, of utterance vectors of width `encoder_dimension`."""
+        return encoder_dimension * (2 if self.node_feature == "mean_last" else 1)
+
+    def edge_width(self, encoder_dimension: int) -> int:
+        """Width of an edge's features; 0: edges carry none."""
+        return encoder_dimension if self.messages else 0
 
     def fingerprint(self, encoder_fingerprint: str) -> str:
         """16 hex digits, equal wherever the same encoder and settings give the same graphs."""
-        settings = {"format": GRAPH_FORMAT, "encoder": encoder_fingerprint, **asdict(self)}
+        settings = {
+            "format": GRAPH_FORMAT,
+            "encoder": encoder_fingerprint,
+            "rounds": self.rounds,
+            **self.departures(),
+        }
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+
+    def departures(self) -> dict[str, str | bool]:
+        """What differs from the paper's graphs, the window aside.
+
+        The fingerprint holds nothing else, so that graphs packed before a choice existed stay
+        valid.
+        """
+        departures: dict[str, str | bool] = {}
+        if self.node_feature != "mean":
+            departures["node_feature"] = self.node_feature
+        if self.messages:
+            departures["messages"] = True
+        return departures
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,12 +98,13 @@ class EpisodeGraph:
     """One episode's communication graph.
 
     Attributes:
-        x: [n, d] float32, a node's own utterances averaged; zeros if it said nothing.
+        x: [n, node width] float32, the node's features; zeros if it said nothing.
         kind: [n] uint8, index into `AGENT_KINDS`.
         agent_ids: The n agents, in the episode's order.
         src: [e] int32, who spoke.
         dst: [e] int32, who heard. Each pair occurs once, sorted by (dst, src), without self-loops.
         final: The node whose answer is guarded.
+        edge: [e, d] float32, the messages of an edge averaged; None if the settings want none.
     """
 
     x: NDArray[np.float32]
@@ -68,6 +113,7 @@ class EpisodeGraph:
     src: NDArray[np.int32]
     dst: NDArray[np.int32]
     final: int
+    edge: NDArray[np.float32] | None = None
 
 
 def episode_graph(
@@ -80,10 +126,14 @@ def episode_graph(
     edge i -> j says that j received a message of i within the window. Nodes are the agents that
     speak or hear within the window and the final agent.
 
+    Departures: node feature `last` is phi of the last thing i said within the window, and
+    `mean_last` has both, x_i first; with `messages`, an edge carries the mean of phi over the
+    messages of i that j received within the window.
+
     Args:
         episode: The episode.
         vectors: [messages, d] float32, `vectors[m]` = phi of message m's text.
-        settings: The window.
+        settings: The window and the features.
 
     Raises:
         ValueError: `vectors` does not have one row a message.
@@ -102,23 +152,17 @@ def episode_graph(
         present.update(message.receivers)
     nodes = [agent for agent in episode.agents if agent.id in present]
     index = {agent.id: position for position, agent in enumerate(nodes)}
-    senders = np.array([index[message.sender] for message in window], dtype=np.int64)
-    rounds = np.array([message.round for message in window], dtype=np.int64)
-    src, dst = _edges(
-        {
-            (index[receiver], index[message.sender])
-            for message in window
-            for receiver in message.receivers
-            if receiver != message.sender
-        }
-    )
+    said = np.asarray(vectors[first:], np.float32)
+    sent = _sent_messages(window, index)
+    src, dst = _edges({(receiver, sender) for receiver, sender, _ in sent})
     return EpisodeGraph(
-        x=_node_features(np.asarray(vectors[first:], np.float32), senders, rounds, len(nodes)),
+        x=_node_features(said, window, index, settings.node_feature),
         kind=np.array([_KIND_CODES[agent.kind] for agent in nodes], dtype=np.uint8),
         agent_ids=tuple(agent.id for agent in nodes),
         src=src,
         dst=dst,
         final=index[episode.final_agent],
+        edge=_edge_means(said, sent) if settings.messages else None,
     )
 
 
@@ -136,7 +180,58 @@ def _edges(pairs: set[tuple[int, int]]) -> tuple[NDArray[np.int32], NDArray[np.i
     return np.ascontiguousarray(ordered[:, 1]), np.ascontiguousarray(ordered[:, 0])
 
 
+def _sent_messages(
+    window: Sequence[Message], index: Mapping[str, int]
+) -> list[tuple[int, int, int]]:
+    """Receiver, sender and place of each message for each other agent that heard it, sorted."""
+    return sorted(
+        {
+            (index[receiver], index[message.sender], place)
+            for place, message in enumerate(window)
+            for receiver in message.receivers
+            if receiver != message.sender
+        }
+    )
+
+
+def _edge_means(
+    vectors: NDArray[np.float32], sent: Sequence[tuple[int, int, int]]
+) -> NDArray[np.float32]:
+    """Mean over the messages of an edge, edges sorted by (dst, src)."""
+    receivers, senders, places = np.array(sent, dtype=np.int64).reshape(-1, 3).T
+    if not len(places):
+        return np.zeros((0, vectors.shape[1]), dtype=np.float32)
+    new_edge = np.append(True, (np.diff(receivers) != 0) | (np.diff(senders) != 0))
+    means, _ = _segment_means(vectors[places], receivers, new_edge)
+    return means
+
+
 def _node_features(
+    vectors: NDArray[np.float32],
+    window: Sequence[Message],
+    index: Mapping[str, int],
+    feature: NodeFeature,
+) -> NDArray[np.float32]:
+    senders = np.array([index[message.sender] for message in window], dtype=np.int64)
+    parts = []
+    if feature != "last":
+        rounds = np.array([message.round for message in window], dtype=np.int64)
+        parts.append(_means_of_rounds(vectors, senders, rounds, len(index)))
+    if feature != "mean":
+        parts.append(_last_utterances(vectors, senders, len(index)))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def _last_utterances(
+    vectors: NDArray[np.float32], senders: NDArray[np.int64], nodes: int
+) -> NDArray[np.float32]:
+    last = {int(sender): place for place, sender in enumerate(senders)}
+    x = np.zeros((nodes, vectors.shape[1]), dtype=np.float32)
+    x[list(last.keys())] = vectors[list(last.values())]
+    return x
+
+
+def _means_of_rounds(
     vectors: NDArray[np.float32],
     senders: NDArray[np.int64],
     rounds: NDArray[np.int64],
@@ -165,174 +260,3 @@ def _segment_means(
     counts = np.diff(starts, append=len(rows)).astype(np.float32)
     sums: NDArray[np.float32] = np.add.reduceat(rows, starts, axis=0)
     return sums / counts[:, None], keys[starts]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedGraphs:
-    """Many graphs in few arrays; the arrays may be memory-mapped.
-
-    Attributes:
-        x: [N, d] float32, the nodes of graph 0, then of graph 1, ...
-        kind: [N] uint8, index into `AGENT_KINDS`.
-        src: [E] int32, node index **within its graph**.
-        dst: [E] int32, likewise.
-        node_offsets: [G + 1] int64; graph g owns nodes node_offsets[g] : node_offsets[g + 1].
-        edge_offsets: [G + 1] int64, likewise for edges.
-        final: [G] int32, node index within the graph.
-        label: [G] int8; 1 unsafe, 0 safe, -1 unknown.
-    """
-
-    x: NDArray[np.float32]
-    kind: NDArray[np.uint8]
-    src: NDArray[np.int32]
-    dst: NDArray[np.int32]
-    node_offsets: NDArray[np.int64]
-    edge_offsets: NDArray[np.int64]
-    final: NDArray[np.int32]
-    label: NDArray[np.int8]
-
-    def __len__(self) -> int:
-        return len(self.final)
-
-    @property
-    def dimension(self) -> int:
-        """Width d of a node's features."""
-        return int(self.x.shape[1])
-
-    @property
-    def nodes(self) -> NDArray[np.int64]:
-        """[G] number of nodes of each graph."""
-        return np.diff(self.node_offsets)
-
-    def select(self, indices: NDArray[np.integer[Any]] | Sequence[int]) -> PackedGraphs:
-        """A copy of some graphs, in the order asked for."""
-        chosen = np.asarray(indices, dtype=np.int64)
-        node_rows, node_offsets = _rows(self.node_offsets, chosen)
-        edge_rows, edge_offsets = _rows(self.edge_offsets, chosen)
-        return PackedGraphs(
-            x=self.x[node_rows],
-            kind=self.kind[node_rows],
-            src=self.src[edge_rows],
-            dst=self.dst[edge_rows],
-            node_offsets=node_offsets,
-            edge_offsets=edge_offsets,
-            final=self.final[chosen],
-            label=self.label[chosen],
-        )
-
-
-def _rows(
-    offsets: NDArray[np.int64], chosen: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows that the chosen segments own, and the segments' offsets once gathered."""
-    starts = offsets[chosen]
-    counts = offsets[chosen + 1] - starts
-    gathered = np.zeros(len(chosen) + 1, dtype=np.int64)
-    np.cumsum(counts, out=gathered[1:])
-    rows = np.arange(gathered[-1]) + np.repeat(starts - gathered[:-1], counts)
-    return rows, gathered
-
-
-def pack(
-    graphs: Sequence[EpisodeGraph], labels: Sequence[bool | None] | None = None
-) -> PackedGraphs:
-    """Pack graphs, in order; without `labels` every label is unknown (-1).
-
-    Raises:
-        ValueError: There are no graphs, their widths differ, or labels and graphs differ in number.
-    """
-    if not graphs:
-        raise ValueError("graphs: expected at least one, got none")
-    if labels is None:
-        labels = [None] * len(graphs)
-    if len(labels) != len(graphs):
-        raise ValueError(f"labels: expected {len(graphs)}, one a graph, got {len(labels)}")
-    return PackedGraphs(
-        x=np.concatenate([graph.x for graph in graphs]),
-        kind=np.concatenate([graph.kind for graph in graphs]),
-        src=np.concatenate([graph.src for graph in graphs]),
-        dst=np.concatenate([graph.dst for graph in graphs]),
-        node_offsets=_offsets([len(graph.x) for graph in graphs]),
-        edge_offsets=_offsets([len(graph.src) for graph in graphs]),
-        final=np.array([graph.final for graph in graphs], dtype=np.int32),
-        label=np.array([-1 if y is None else int(y) for y in labels], dtype=np.int8),
-    )
-
-
-def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
-    """All graphs of all parts, in order.
-
-    Raises:
-        ValueError: There are no parts, or their widths differ.
-    """
-    if not parts:
-        raise ValueError("parts: expected at least one, got none")
-    return PackedGraphs(
-        x=np.concatenate([part.x for part in parts]),
-        kind=np.concatenate([part.kind for part in parts]),
-        src=np.concatenate([part.src for part in parts]),
-        dst=np.concatenate([part.dst for part in parts]),
-        node_offsets=_joined([part.node_offsets for part in parts]),
-        edge_offsets=_joined([part.edge_offsets for part in parts]),
-        final=np.concatenate([part.final for part in parts]),
-        label=np.concatenate([part.label for part in parts]),
-    )
-
-
-def _offsets(counts: Sequence[int]) -> NDArray[np.int64]:
-    return np.cumsum([0, *counts], dtype=np.int64)
-
-
-def _joined(offsets: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(o) for o in offsets]))]).astype(
-        np.int64
-    )
-
-
-@dataclass(slots=True, eq=False)
-class GraphBatch:
-    """What a detector sees: a batch of graphs as one graph of separate components.
-
-    Attributes:
-        x: [N, d] float32 node features.
-        kind: [N] int64, index into `AGENT_KINDS`.
-        src: [E] int64, **batch-wide** node index of the speaker.
-        dst: [E] int64, of the hearer. Every node has exactly one self-loop; they come last.
-        graph: [N] int64, the graph of a node.
-        final: [G] int64, batch-wide index of each graph's final agent.
-        label: [G] float32; 1 unsafe, 0 safe, -1 unknown.
-        graphs: G.
-    """
-
-    x: torch.Tensor
-    kind: torch.Tensor
-    src: torch.Tensor
-    dst: torch.Tensor
-    graph: torch.Tensor
-    final: torch.Tensor
-    label: torch.Tensor
-    graphs: int
-
-
-def collate(
-    packed: PackedGraphs, indices: NDArray[np.integer[Any]] | Sequence[int] | None = None
-) -> GraphBatch:
-    """Gather some graphs (all, if `indices` is None) into one batch, self-loops added."""
-    # Here, so that commands which only look at a silo start without torch.
-    import torch
-
-    chosen = np.arange(len(packed)) if indices is None else np.asarray(indices, dtype=np.int64)
-    node_rows, node_offsets = _rows(packed.node_offsets, chosen)
-    edge_rows, edge_offsets = _rows(packed.edge_offsets, chosen)
-    shift = np.repeat(node_offsets[:-1], np.diff(edge_offsets))
-    loops = np.arange(len(node_rows))
-    return GraphBatch(
-        x=torch.from_numpy(packed.x[node_rows]),
-        kind=torch.from_numpy(packed.kind[node_rows].astype(np.int64)),
-        src=torch.from_numpy(np.concatenate((packed.src[edge_rows] + shift, loops))),
-        dst=torch.from_numpy(np.concatenate((packed.dst[edge_rows] + shift, loops))),
-        graph=torch.from_numpy(np.repeat(np.arange(len(chosen)), np.diff(node_offsets))),
-        final=torch.from_numpy(packed.final[chosen] + node_offsets[:-1]),
-        label=torch.from_numpy(packed.label[chosen].astype(np.float32)),
-        graphs=len(chosen),
-    )

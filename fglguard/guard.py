@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.bundle import Bundle, load_bundle
-from fglguard.corroboration import corroborate
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.episode import Episode
 from fglguard.errors import BundleError, SettingsError
-from fglguard.graph import EpisodeGraph, collate, episode_graph, pack
-from fglguard.training import node_scores
+from fglguard.graph import EpisodeGraph, episode_graph
+from fglguard.packed_graphs import collate, pack
+from fglguard.reasons import reason
+from fglguard.training import batch_scores
 from fglguard.verdict import Verdict
 
 OnError = Literal["block", "allow"]
@@ -56,10 +57,12 @@ class Guard:
                 f"encoder {encoder.name}: the guard was trained with "
                 f"{bundle.encoder_fingerprint}, got {encoder.fingerprint}"
             )
-        if encoder.dimension != bundle.detector.dimension:
+        width = bundle.graph.node_width(encoder.dimension)
+        if width != bundle.detector.dimension:
             raise BundleError(
-                f"encoder {encoder.name}: the guard expects vectors of width "
-                f"{bundle.detector.dimension}, got {encoder.dimension}"
+                f"encoder {encoder.name}: the guard expects node features of width "
+                f"{bundle.detector.dimension}, got {width} from vectors of width "
+                f"{encoder.dimension}"
             )
         self.bundle = bundle
         self.encoder = encoder
@@ -115,22 +118,27 @@ class Guard:
         graphs = self._graphs(episodes)
         packed = pack(graphs)
         batch = collate(packed)
-        scores = node_scores(self.bundle.detector, batch)
-        if not scores.isfinite().all():
+        scores = batch_scores(self.bundle.detector, batch)
+        if not scores.nodes.isfinite().all():
             raise FloatingPointError("a score is NaN")
-        raised = corroborate(scores, batch.src, batch.dst)
-        raw, corroborated = scores.numpy(), raised.numpy()
+        nodes = scores.nodes.numpy()
         latency = (time.perf_counter() - start) * 1000
         return [
             self._verdict(
                 episode,
                 graph,
-                raw[first : first + len(graph.x)],
-                float(corroborated[first + graph.final]),
+                nodes[first : first + len(graph.x)],
+                score,
+                corroborated,
                 latency,
             )
-            for episode, graph, first in zip(
-                episodes, graphs, packed.node_offsets[:-1], strict=True
+            for episode, graph, first, score, corroborated in zip(
+                episodes,
+                graphs,
+                packed.node_offsets[:-1],
+                scores.raw.tolist(),
+                scores.corroborated.tolist(),
+                strict=True,
             )
         ]
 
@@ -151,10 +159,10 @@ class Guard:
         episode: Episode,
         graph: EpisodeGraph,
         scores: NDArray[np.float64],
+        score: float,
         corroborated: float,
         latency: float,
     ) -> Verdict:
-        score = float(scores[graph.final])
         blocked = corroborated >= self.threshold
         return Verdict(
             episode_id=episode.id,
@@ -163,30 +171,19 @@ class Guard:
             score=score,
             corroborated_score=corroborated,
             threshold=self.threshold,
-            reason=self._reason(graph, scores, score, corroborated, blocked),
+            reason=reason(
+                graph,
+                scores,
+                self.bundle.detector.options.readout,
+                score,
+                corroborated,
+                self.threshold,
+            ),
             model_id=self.bundle.model_id,
             calibration_id=self.bundle.calibration_id,
             latency_ms=latency,
             agents=dict(zip(graph.agent_ids, scores.tolist(), strict=True)),
         )
-
-    def _reason(
-        self,
-        graph: EpisodeGraph,
-        scores: NDArray[np.float64],
-        score: float,
-        corroborated: float,
-        blocked: bool,
-    ) -> str:
-        side = "at or above" if blocked else "below"
-        final = graph.agent_ids[graph.final]
-        if corroborated > score:
-            heard = graph.src[graph.dst == graph.final]
-            suspect = graph.agent_ids[int(heard[np.argmax(scores[heard])])]
-            who = f"{suspect}, heard by the final agent {final} (itself {score:.4f}),"
-        else:
-            who = f"the final agent {final}"
-        return f"{who} scores {corroborated:.4f}, {side} the threshold {self.threshold:.4f}"
 
     def _failure(self, episode: Episode, error: Exception, start: float) -> Verdict:
         kind = type(error).__name__

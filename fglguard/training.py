@@ -3,21 +3,21 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional
 
 from fglguard.batching import EVALUATION_BATCH, batches
 from fglguard.corroboration import corroborate
 from fglguard.detector import Detector
 from fglguard.errors import SettingsError, SiloError, UpdateError
-from fglguard.graph import GraphBatch, PackedGraphs, collate
+from fglguard.losses import ClassWeight, Labels, balanced_class_weights, detection_loss
 from fglguard.objectives.objective import Objective, Pull
 from fglguard.optimizers import Step, adam, sgd
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate
 
 Indices = NDArray[np.int64] | None
 
@@ -34,6 +34,9 @@ class TrainingSettings:
         weight_decay: Pulls towards zero: decoupled with adam, a gradient term with sgd.
         proximal_mu: mu, the strength of the pull towards the global model.
         steps: Exactly so many steps instead of `epochs`, over as many passes as they take; 0: off.
+        labels: `broadcast`: every node trains with its graph's label; `final`: the readout alone.
+        class_weight: `balanced`: both classes weigh alike in the loss over the site's training
+            graphs (`balanced_class_weights`).
     """
 
     epochs: int = 2
@@ -43,6 +46,8 @@ class TrainingSettings:
     weight_decay: float = 1e-4
     proximal_mu: float = 0.0
     steps: int = 0
+    labels: Labels = "broadcast"
+    class_weight: ClassWeight = "none"
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a value that can't be trained with."""
@@ -60,6 +65,10 @@ class TrainingSettings:
             raise SettingsError(f"learning_rate: expected above 0, got {self.learning_rate!r}")
         if self.optimizer not in ("adam", "sgd"):
             raise SettingsError(f"optimizer: expected adam or sgd, got {self.optimizer!r}")
+        for name, kind in (("labels", Labels), ("class_weight", ClassWeight)):
+            value, choices = getattr(self, name), get_args(kind)
+            if value not in choices:
+                raise SettingsError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
 
     def steps_over(self, graphs: int) -> int:
         """Optimizer steps that so many graphs take: `steps`, or epochs * ceil(graphs / batch)."""
@@ -71,7 +80,8 @@ class TrainingReport:
     """What local training did.
 
     Attributes:
-        loss: BCE, averaged over all nodes of all steps, each at the parameters of its step.
+        loss: BCE, averaged over all logits it counts in all steps (nodes, or episodes with labels
+            `final`), each at the parameters of its step.
         term: The objective's own loss term, weighted and averaged likewise; 0 without one.
         proximal: (mu / 2) ||theta - anchor||^2 at the end.
         steps: Optimizer steps.
@@ -91,15 +101,31 @@ class TrainingReport:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores in [0, 1] of each graph's final agent.
+    """Scores in [0, 1] of each graph's final agent, or of another readout.
 
     Attributes:
         raw: s, [G]; an episode's AUROC uses it.
-        corroborated: s^ = max of s and of the scores of those it hears, [G]; decides.
+        corroborated: s^, the largest of s, the final agent's score and the scores of those that the
+            final agent hears, [G]; decides.
     """
 
     raw: NDArray[np.float64]
     corroborated: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BatchScores:
+    """Scores in [0, 1] of a batch, float64.
+
+    Attributes:
+        nodes: sigmoid(logit) of every agent, [N].
+        raw: sigmoid of every episode's logit as the detector reads it out, [G].
+        corroborated: As in `Scores`, [G].
+    """
+
+    nodes: Tensor
+    raw: Tensor
+    corroborated: Tensor
 
 
 def train_locally(
@@ -112,9 +138,10 @@ def train_locally(
 ) -> TrainingReport:
     r"""Minimise BCE + the objective's term + (mu / 2) ||theta - anchor||^2, in place.
 
-    BCE is the mean over a batch's nodes, each with its graph's label. Without an objective there
-    is no term and the anchor is theta_global, the detector's state on entry: FedProx. One step
-    takes the gradient of BCE and the term, lets the objective correct it to g, and does
+    BCE is the mean over a batch's nodes, each with its graph's label, unless `settings.labels` and
+    `settings.class_weight` say otherwise (`detection_loss`). Without an objective there is no term
+    and the anchor is theta_global, the detector's state on entry: FedProx. One step takes the
+    gradient of BCE and the term, lets the objective correct it to g, and does
 
     - sgd: theta <- theta - lr (g + decay theta + mu (theta - anchor));
     - adam: theta' = AdamW(theta, g), then theta <- (theta' + lr mu anchor) / (1 + lr mu).
@@ -148,6 +175,9 @@ def train_locally(
     objective.begin(detector, packed, chosen)
     pull = _pull(objective, settings, start)
     step = _optimizer(parameters, pull, settings)
+    class_weights = None
+    if settings.class_weight == "balanced":
+        class_weights = balanced_class_weights(packed, chosen, settings.labels)
     root = np.random.SeedSequence(list(seed))
     shuffle, noise = np.random.default_rng(root), int(root.generate_state(1)[0])
 
@@ -157,8 +187,10 @@ def train_locally(
         torch.manual_seed(noise)  # for detectors with dropout
         for epoch, positions in _steps(len(chosen), settings, shuffle):
             batch = collate(packed, chosen[positions])
-            bce, term = _losses(detector, batch, objective, positions)
-            sums.add(bce.item(), 0.0 if term is None else term.item(), len(batch.x))
+            hidden = detector.hidden(batch)
+            bce, count = detection_loss(detector, hidden, batch, settings.labels, class_weights)
+            term = objective.term(hidden, batch, positions) if objective.has_term else None
+            sums.add(bce.item(), 0.0 if term is None else term.item(), count)
             _check_losses(sums, epoch, settings)
             gradients = torch.autograd.grad(bce if term is None else bce + term, parameters)
             gradients = objective.correct(gradients)
@@ -168,8 +200,8 @@ def train_locally(
     norm = _distance(parameters, start)
     distance = norm if pull.anchor is start else _distance(parameters, pull.anchor)
     return TrainingReport(
-        loss=sums.loss / sums.nodes,
-        term=sums.term / sums.nodes,
+        loss=sums.loss / sums.count,
+        term=sums.term / sums.count,
         proximal=0.5 * pull.strength * distance**2,
         steps=sums.steps,
         graphs=len(chosen),
@@ -184,7 +216,7 @@ def score_graphs(
     indices: Indices = None,
     batch_size: int = EVALUATION_BATCH,
 ) -> Scores:
-    """Score the final agent of each graph.
+    """Score each graph.
 
     Args:
         detector: Left unchanged, in evaluation mode.
@@ -200,20 +232,27 @@ def score_graphs(
     corroborated = np.empty(len(chosen))
     start = 0
     for batch in batches(packed, chosen, batch_size):
-        scores = node_scores(detector, batch)
+        scores = batch_scores(detector, batch)
         part = slice(start, start + batch.graphs)
-        raw[part] = scores[batch.final].numpy()
-        corroborated[part] = corroborate(scores, batch.src, batch.dst)[batch.final].numpy()
+        raw[part] = scores.raw.numpy()
+        corroborated[part] = scores.corroborated.numpy()
         start += batch.graphs
     return Scores(raw, corroborated)
 
 
-def node_scores(detector: Detector, batch: GraphBatch) -> Tensor:
-    """Scores s = sigmoid(logit) of every agent in the batch, [N] float64."""
+def batch_scores(detector: Detector, batch: GraphBatch) -> BatchScores:
+    """Score a batch's agents and episodes; the detector is left in evaluation mode."""
     detector.eval()
     with torch.inference_mode():
         logits: Tensor = detector(batch)
-        return logits.double().sigmoid()
+        nodes = logits.double().sigmoid()
+        read = detector.episode_logits(logits, batch)
+        # A vectorised sigmoid may differ in the last bit with the place; the final agent's score
+        # must be one number, whether it is looked up among the nodes or read out.
+        final = batch.final
+        raw = torch.where(read == logits[final], nodes[final], read.double().sigmoid())
+        corroborated = corroborate(nodes, batch.src, batch.dst)[final].maximum(raw)
+        return BatchScores(nodes, raw, corroborated)
 
 
 @dataclass
@@ -222,14 +261,14 @@ class _Sums:
 
     loss: float = 0.0
     term: float = 0.0
-    nodes: int = 0
+    count: int = 0
     steps: int = 0
     last: tuple[float, float] = field(default=(0.0, 0.0))
 
-    def add(self, loss: float, term: float, nodes: int) -> None:
-        self.loss += loss * nodes
-        self.term += term * nodes
-        self.nodes += nodes
+    def add(self, loss: float, term: float, count: int) -> None:
+        self.loss += loss * count
+        self.term += term * count
+        self.count += count
         self.steps += 1
         self.last = loss, term
 
@@ -244,17 +283,6 @@ def _steps(
         if not place:
             order = shuffle.permutation(graphs)
         yield epoch, order[place * settings.batch_size : (place + 1) * settings.batch_size]
-
-
-def _losses(
-    detector: Detector, batch: GraphBatch, objective: Objective, positions: NDArray[np.int64]
-) -> tuple[Tensor, Tensor | None]:
-    """Unweighted BCE over nodes, each with its graph's label, and the objective's term if any."""
-    hidden = detector.hidden(batch)
-    bce = functional.binary_cross_entropy_with_logits(
-        detector.head(hidden), batch.label[batch.graph]
-    )
-    return bce, objective.term(hidden, batch, positions) if objective.has_term else None
 
 
 def _check_losses(sums: _Sums, epoch: int, settings: TrainingSettings) -> None:
@@ -289,6 +317,12 @@ def _chosen(detector: Detector, packed: PackedGraphs, indices: Indices) -> NDArr
         raise SiloError(
             f"expected node features of width {detector.dimension}, got {width}: were the graphs "
             f"made with another encoder?"
+        )
+    edge_width = packed.edge.shape[1]
+    if detector.edge_dimension and edge_width != detector.edge_dimension:
+        raise SiloError(
+            f"expected edge features of width {detector.edge_dimension}, got {edge_width}: were "
+            f"the graphs made for another edge_feature?"
         )
     if indices is None:
         return np.arange(len(packed.final), dtype=np.int64)

@@ -50,7 +50,7 @@ class Consortium:
         source: The silo; texts keep its vectors, so nothing is encoded again.
         folder: Where the sites' silos go.
         encoder: The encoder.
-        graph: The window.
+        graph: The window and the features.
     """
 
     source: Silo

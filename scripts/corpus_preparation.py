@@ -48,7 +48,7 @@ def prepare_corpus(settings: RunSettings, root: Path | None) -> None:
         if not _holds_silos(path):
             _make(settings.corpus.name, path, root)
         encoder = load_encoder(settings.corpus.encoder, threads=os.cpu_count() or 1)
-        graph_settings = GraphSettings(rounds=settings.detector.rounds)
+        graph_settings = GraphSettings.of(settings.detector)
         for silo in open_silos(path):
             silo.prepare(encoder, graph_settings, progress=True)
 

@@ -27,7 +27,7 @@ from rich.table import Table
 
 import client.app as honest
 from fglguard.bundle import load_bundle
-from fglguard.detector import Detector, build_detector
+from fglguard.detector import Detector, detector_of
 from fglguard.encoder import load_encoder
 from fglguard.errors import FederationError, FglguardError
 from fglguard.graph import GraphSettings
@@ -93,8 +93,8 @@ class Poisoning:
         self.sites = consortium.deal(
             domains, SITES_A_DOMAIN, settings.partition, seed=settings.seed
         )
-        dimension = consortium.encoder.dimension
-        self.start = _vector(build_detector(settings.detector.preset, dimension, settings.seed))
+        dimension = consortium.graph.node_width(consortium.encoder.dimension)
+        self.start = _vector(detector_of(settings.detector, dimension, settings.seed))
         victim = self.sites[0]
         flipped = consortium.with_flipped_labels(victim)
         self.attacks = (
@@ -179,7 +179,7 @@ def main() -> None:
     }
     try:
         with tempfile.TemporaryDirectory() as folder:
-            graph = GraphSettings(config["detector.rounds"])
+            graph = GraphSettings.of(RunSettings.from_flat(config).detector)
             consortium = Consortium(
                 Silo.open(arguments.silo), Path(folder), load_encoder(arguments.encoder), graph
             )

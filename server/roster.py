@@ -64,7 +64,7 @@ def roster_of(settings: RunSettings, encoder_fingerprint: str) -> Roster:
         return read_roster(Path(settings.federation.roster))
     silos = open_corpus(settings.corpus)
     shares = partition(silos, settings.partition, settings.federation.clients, settings.seed)
-    caps = _training_nodes(silos, shares, encoder_fingerprint, settings.detector.rounds)
+    caps = _training_nodes(silos, shares, encoder_fingerprint, GraphSettings.of(settings.detector))
     entries = [(share.site, share.domain, cap) for share, cap in zip(shares, caps, strict=True)]
     return _roster(entries, "the partition")
 
@@ -99,15 +99,14 @@ def read_roster(path: Path) -> Roster:
 
 
 def _training_nodes(
-    silos: Sequence[Silo], shares: Sequence[Share], encoder_fingerprint: str, rounds: int
+    silos: Sequence[Silo], shares: Sequence[Share], encoder_fingerprint: str, graph: GraphSettings
 ) -> list[int | None]:
     if any(encoder_fingerprint not in silo.encoder_fingerprints() for silo in silos):
         # Every client will refuse such a silo at the query, in words of its own.
         return [None] * len(shares)
     train = SPLITS.index("train")
     counts = [
-        np.where(silo.split == train, silo.nodes(encoder_fingerprint, GraphSettings(rounds)), 0)
-        for silo in silos
+        np.where(silo.split == train, silo.nodes(encoder_fingerprint, graph), 0) for silo in silos
     ]
     return [
         sum(int(nodes[rows].sum()) for nodes, rows in zip(counts, share.indices, strict=True))

@@ -7,7 +7,7 @@ from typing import Any
 from flwr.serverapp import Grid
 
 from fglguard.bundle import save_bundle
-from fglguard.detector import Detector, build_detector
+from fglguard.detector import Detector, detector_of
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.errors import FglguardError
 from fglguard.graph import GraphSettings
@@ -84,6 +84,7 @@ class _Run:
         self.folder = folder
         self.observer = observer
         self.encoder: Encoder = load_encoder(settings.corpus.encoder)
+        self.graph = GraphSettings.of(settings.detector)
         self.simulated = not settings.federation.roster
 
     def go(self) -> Results:
@@ -92,9 +93,8 @@ class _Run:
         roster = roster_of(settings, self.encoder.fingerprint)
         gathered = gather(self.grid, roster, settings, self.encoder.fingerprint)
         strategy = build_strategy(gathered.cohort, settings, self.observer)
-        detector = build_detector(
-            settings.detector.preset, self.encoder.dimension, seed=settings.seed
-        )
+        dimension = self.graph.node_width(self.encoder.dimension)
+        detector = detector_of(settings.detector, dimension, seed=settings.seed)
         gathered_at = time.monotonic()
         train_rounds(self.grid, strategy, detector, settings, self.folder, self.observer)
         trained_at = time.monotonic()
@@ -140,7 +140,7 @@ class _Run:
                 self.folder.path / (f"guards/{site}" if site else "guard"),
                 detector,
                 encoder=self.encoder,
-                graph=GraphSettings(rounds=self.settings.detector.rounds),
+                graph=self.graph,
                 calibration=calibration,
                 provenance=provenance,
             )

@@ -10,9 +10,9 @@ from torch.nn import functional
 
 from fglguard.batching import batches
 from fglguard.detector import Detector
-from fglguard.graph import GraphBatch, PackedGraphs
 from fglguard.objectives.objective import Objective, Outcome
 from fglguard.objectives.trainable import FlatVector
+from fglguard.packed_graphs import GraphBatch, PackedGraphs
 from fglguard.parameters import load_flat
 
 PREVIOUS = "previous"

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fglguard.detector import Detector
-from fglguard.graph import PackedGraphs
 from fglguard.objectives.objective import Gradients, Objective, Outcome
 from fglguard.objectives.trainable import FlatVector, join_parts, trainable_parts
+from fglguard.packed_graphs import PackedGraphs
 
 CONTROL = "control"
 """The server's control variate c, as broadcast; the client's own c_k, as kept."""

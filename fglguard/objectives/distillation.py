@@ -8,8 +8,8 @@ from torch.nn import functional
 
 from fglguard.batching import batches
 from fglguard.detector import Detector
-from fglguard.graph import GraphBatch, PackedGraphs
 from fglguard.objectives.objective import Objective
+from fglguard.packed_graphs import GraphBatch, PackedGraphs
 
 
 class EdgeDistillation(Objective):

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.detector import Detector
-from fglguard.graph import PackedGraphs
 from fglguard.objectives.control_variates import ControlVariates
 from fglguard.objectives.objective import Outcome, Pull
 from fglguard.objectives.trainable import FlatVector, trainable_parts
+from fglguard.packed_graphs import PackedGraphs
 
 DRIFT = "drift"
 """The client's drift h_k, as kept."""

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fglguard.detector import Detector
-from fglguard.graph import GraphBatch, PackedGraphs
 from fglguard.objectives.trainable import FlatVector
+from fglguard.packed_graphs import GraphBatch, PackedGraphs
 
 Gradients = tuple[Tensor, ...]
 """One tensor for each trainable parameter."""

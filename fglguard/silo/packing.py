@@ -1,4 +1,4 @@
-"""Packed graphs of a silo on disk: one folder for each encoder and window."""
+"""Packed graphs of a silo on disk: one folder for each encoder and graph settings."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.episode import Episode
-from fglguard.graph import GraphSettings, PackedGraphs, concatenate, episode_graph, pack
+from fglguard.graph import GraphSettings, episode_graph
+from fglguard.packed_graphs import PackedGraphs, concatenate, pack
 from fglguard.progress import Advance
 from fglguard.silo.arrays import make_private_folder, map_array, save_array
 
@@ -29,7 +30,7 @@ def pack_episodes(
         episodes: The silo's episodes.
         vectors: [texts, d] one row a distinct text.
         message_text: [messages] row of each message's text, episode by episode.
-        settings: The window.
+        settings: The window and the features.
         advance: Called with the number of episodes done.
     """
     parts: list[PackedGraphs] = []
@@ -51,17 +52,25 @@ def pack_episodes(
 
 
 def save_graphs(folder: Path, packed: PackedGraphs) -> list[Path]:
-    """Write one array a file; returns the paths."""
+    """Write one array a file, none for features that these graphs lack; returns the paths."""
     make_private_folder(folder.parent)
     make_private_folder(folder)
+    arrays = {field.name: getattr(packed, field.name) for field in fields(packed)}
     return [
-        save_array(folder / f"{field.name}.npy", getattr(packed, field.name))
-        for field in fields(packed)
+        save_array(folder / f"{name}.npy", array)
+        for name, array in arrays.items()
+        if array.ndim == 1 or array.shape[1]
     ]
 
 
-def map_graphs(folder: Path, graphs: int, dimension: int) -> PackedGraphs:
+def map_graphs(folder: Path, graphs: int, node_width: int, edge_width: int) -> PackedGraphs:
     """Map the arrays that `save_graphs` wrote.
+
+    Args:
+        folder: Where.
+        graphs: How many.
+        node_width: Width of a node's features.
+        edge_width: Width of an edge's features; 0: edges carry none.
 
     Raises:
         SiloError: A file is missing, damaged, or does not fit with the others.
@@ -70,12 +79,17 @@ def map_graphs(folder: Path, graphs: int, dimension: int) -> PackedGraphs:
     edge_offsets = map_array(folder / "edge_offsets.npy", np.int64, (graphs + 1,))
     nodes, edges = int(node_offsets[-1]), int(edge_offsets[-1])
     return PackedGraphs(
-        x=map_array(folder / "x.npy", np.float32, (nodes, dimension)),
+        x=map_array(folder / "x.npy", np.float32, (nodes, node_width)),
         kind=map_array(folder / "kind.npy", np.uint8, (nodes,)),
         src=map_array(folder / "src.npy", np.int32, (edges,)),
         dst=map_array(folder / "dst.npy", np.int32, (edges,)),
+        edge=_map_features(folder / "edge.npy", edges, edge_width),
         node_offsets=node_offsets,
         edge_offsets=edge_offsets,
         final=map_array(folder / "final.npy", np.int32, (graphs,)),
         label=map_array(folder / "label.npy", np.int8, (graphs,)),
     )
+
+
+def _map_features(path: Path, rows: int, width: int) -> NDArray[np.float32]:
+    return map_array(path, np.float32, (rows, width)) if width else np.zeros((rows, 0), np.float32)

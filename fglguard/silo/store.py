@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from fglguard.encoder import Encoder
 from fglguard.episode import Episode, episode_from_record
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, PackedGraphs
+from fglguard.graph import GraphSettings
+from fglguard.packed_graphs import PackedGraphs
 from fglguard.progress import progress_bar
 from fglguard.silo.arrays import map_array
 from fglguard.silo.attributes import ATTRIBUTES, Attribute, collect, read_attributes
@@ -239,7 +240,12 @@ class Silo:
         """
         stored = self._stored_graphs(encoder_fingerprint, settings)
         dimension = self._manifest.embeddings[encoder_fingerprint].dimension
-        return map_graphs(self.path / stored.folder, len(self), dimension)
+        return map_graphs(
+            self.path / stored.folder,
+            len(self),
+            settings.node_width(dimension),
+            settings.edge_width(dimension),
+        )
 
     def nodes(self, encoder_fingerprint: str, settings: GraphSettings) -> NDArray[np.int64]:
         """Number of nodes of each episode's graph, [episodes].
@@ -265,9 +271,11 @@ class Silo:
                 self._manifest.embeddings[fingerprint].encoder,
                 fingerprint,
                 sorted(
-                    stored.rounds
-                    for stored in self._manifest.graphs.values()
-                    if stored.encoder_fingerprint == fingerprint
+                    {
+                        stored.rounds
+                        for stored in self._manifest.graphs.values()
+                        if stored.encoder_fingerprint == fingerprint
+                    }
                 ),
             )
             for fingerprint in self.encoder_fingerprints()
@@ -384,9 +392,16 @@ class Silo:
     def _unprepared(self, encoder_fingerprint: str, settings: GraphSettings) -> str:
         prepared = ", ".join(self.encoder_fingerprints()) or "none"
         name = encoder_fingerprint.rpartition("-")[0] or "NAME"
+        options = f"--encoder {name} --rounds {settings.rounds}"
+        features = ""
+        if departures := settings.departures():
+            features = f" and features {', '.join(f'{k}={v}' for k, v in departures.items())}"
+        if settings.node_feature != "mean":
+            options += f" --node-feature {settings.node_feature}"
+        if settings.messages:
+            options += " --messages"
         return (
-            f"{self.path}: no graphs of the last {settings.rounds} rounds with encoder "
+            f"{self.path}: no graphs of the last {settings.rounds} rounds{features} with encoder "
             f"{encoder_fingerprint} (encoders prepared: {prepared}); "
-            f"`fglguard corpus embed {self.path} --encoder {name} --rounds {settings.rounds}` "
-            f"prepares them"
+            f"`fglguard corpus embed {self.path} {options}` prepares them"
         )

@@ -16,7 +16,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GATConv
 
 from fglguard.detector import Detector
-from fglguard.graph import PackedGraphs
+from fglguard.packed_graphs import PackedGraphs
 from fglguard.settings import StrategySettings
 
 Weights = dict[str, Tensor]

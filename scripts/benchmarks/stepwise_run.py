@@ -6,8 +6,9 @@ from typing import Self
 from flwr.app import ConfigRecord
 
 from client.app import app as client_app
-from fglguard.detector import build_detector
+from fglguard.detector import detector_of
 from fglguard.encoder import load_encoder
+from fglguard.graph import GraphSettings
 from fglguard.parameters import flatten, load_flat
 from fglguard.settings import RunSettings, values_of
 from server.gathering import gather
@@ -27,9 +28,8 @@ class StepwiseRun:
         roster = roster_of(settings, encoder.fingerprint)
         gathered = gather(self._grid, roster, settings, encoder.fingerprint)
         self._strategy = build_strategy(gathered.cohort, settings, self)
-        self.detector = build_detector(
-            settings.detector.preset, encoder.dimension, seed=settings.seed
-        )
+        dimension = GraphSettings.of(settings.detector).node_width(encoder.dimension)
+        self.detector = detector_of(settings.detector, dimension, seed=settings.seed)
         self.trained_clients: list[int] = []
 
     def __enter__(self) -> Self:

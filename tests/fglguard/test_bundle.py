@@ -10,6 +10,7 @@ import torch
 from fglguard.bundle import GUARD_FILE, MODEL_FILE, load_bundle, save_bundle
 from fglguard.calibration import Calibration, calibrate
 from fglguard.detector import build_detector
+from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import load_encoder
 from fglguard.errors import BundleError
 from fglguard.files import sha256_of
@@ -17,15 +18,16 @@ from fglguard.graph import GraphSettings
 from fglguard.parameters import flatten
 from fglguard.sealing import seal
 
+GRAPH = GraphSettings(rounds=5)
 CALIBRATION = Calibration(1 / 3, 0.1, "max_recall", 0.75, 0.1, 10, 4)
 
 
-def save(path, *, detector=None, calibration=CALIBRATION, provenance=None):
+def save(path, *, detector=None, calibration=CALIBRATION, provenance=None, graph=GRAPH):
     save_bundle(
         path,
         detector or build_detector("paper", 384, 4),
         encoder=load_encoder("hashed-words"),
-        graph=GraphSettings(rounds=5),
+        graph=graph,
         calibration=calibration,
         provenance=provenance or {"run": {"seed": 7}, "site": "Zürich"},
     )
@@ -53,9 +55,25 @@ def test_round_trip(saved) -> None:
     assert [p.name for p in saved.parent.iterdir()] == ["guard"]
 
 
-def test_departures_from_the_preset_survive(tmp_path) -> None:
-    save(tmp_path / "g", detector=build_detector("paper", 384, 0, edge_feature="both"))
-    assert load_bundle(tmp_path / "g").detector.options == {"edge_feature": "both"}
+@pytest.mark.parametrize(
+    ("options", "graph"),
+    [
+        (DetectorOptions("both"), GraphSettings()),
+        (DetectorOptions("sender", self_loops=False, residual=True), GraphSettings(2)),
+        (
+            DetectorOptions("message", "mean_last", readout="max"),
+            GraphSettings(0, "mean_last", messages=True),
+        ),
+        (DetectorOptions(node_feature="last", readout="mean"), GraphSettings(3, "last")),
+    ],
+)
+def test_departures_from_the_preset_survive(tmp_path, options, graph) -> None:
+    detector = build_detector("paper", graph.node_width(384), 0, options)
+    save(tmp_path / "g", detector=detector, graph=graph)
+    bundle = load_bundle(tmp_path / "g")
+    assert bundle.detector.options == options
+    assert bundle.graph == graph
+    np.testing.assert_array_equal(flatten(bundle.detector), flatten(detector))
 
 
 @pytest.mark.parametrize(("threshold", "word"), [(math.inf, "nothing"), (-math.inf, "everything")])
@@ -150,6 +168,12 @@ def resealed(path, change) -> None:
         (lambda r: r["detector"].update(dimension=8), "detector.parameters differ"),
         (lambda r: r["graph"].update(rounds=-1), "graph rounds: expected a whole number"),
         (lambda r: r["graph"].update(hops=2), "guard.json: .*hops"),
+        (lambda r: r["graph"].update(messages=1), "graph messages: expected true or false"),
+        (lambda r: r["graph"].update(node_feature=[]), "graph node_feature: expected one of"),
+        (lambda r: r["graph"].update(node_feature="last"), "expected node_feature 'mean' .*'last'"),
+        (lambda r: r["detector"]["options"].update(readout="sum"), "readout: expected one of"),
+        (lambda r: r["detector"]["options"].update(depth=3), "guard.json: .*depth"),
+        (lambda r: r["detector"].update(options=[1]), "guard.json: "),
         (lambda r: r.update(provenance=[]), "provenance: expected an object"),
         (lambda r: r.update(encoder=[]), "guard.json: "),
         (lambda r: r["calibration"].update(threshold="0.5"), "threshold: expected a number"),
@@ -165,6 +189,23 @@ def test_records_that_do_not_fit_are_refused(saved, change, message) -> None:
     resealed(saved / GUARD_FILE, change)
     with pytest.raises(BundleError, match=message):
         load_bundle(saved)
+
+
+def test_a_bundle_from_before_there_were_options_is_the_papers(saved) -> None:
+    def older(record) -> None:
+        record["detector"]["options"] = {"edge_feature": "receiver"}
+        record["graph"] = {"rounds": 5}
+
+    resealed(saved / GUARD_FILE, older)
+    bundle = load_bundle(saved)
+    assert bundle.detector.options == DetectorOptions()
+    assert bundle.graph == GraphSettings(5)
+
+
+def test_graphs_without_what_the_detector_looks_at_are_not_saved(tmp_path) -> None:
+    detector = build_detector("paper", 384, 0, DetectorOptions("message"))
+    with pytest.raises(BundleError, match="messages True, as the detector wants them, got 'mean'"):
+        save(tmp_path / "g", detector=detector)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "not json", '{"schema": NaN}', "[" * 100_000])

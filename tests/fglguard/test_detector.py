@@ -10,19 +10,21 @@ from torch_geometric.nn import GATConv, MessagePassing
 from torch_geometric.utils import softmax
 
 from fglguard.detector import (
-    EDGE_FEATURES,
     Detector,
-    EdgeAttention,
-    EdgeFeature,
     GraphAttentionDetector,
     Role,
     build_detector,
 )
+from fglguard.detector_options import EDGE_FEATURES, DetectorOptions, EdgeFeature
+from fglguard.edge_attention import EdgeAttention
 from fglguard.errors import SettingsError
-from fglguard.graph import EpisodeGraph, GraphBatch, PackedGraphs, collate, pack
+from fglguard.graph import EpisodeGraph
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate, pack
 
 torch.set_num_threads(1)
 D = 12
+BY_NODE = tuple(feature for feature in EDGE_FEATURES if feature != "message")
+"""Edge features that are functions of an edge's two nodes."""
 
 
 def random_graphs(count: int, seed: int, dimension: int = D, largest: int = 7) -> PackedGraphs:
@@ -75,16 +77,16 @@ def reference(detector: GraphAttentionDetector, batch: GraphBatch) -> Tensor:
         "sender": sender,
         "both": torch.cat([sender, receiver], dim=1),
         "none": batch.x.new_zeros(len(sender), 0),
-    }[detector.edge_feature]
+    }[detector.options.edge_feature]
     h = batch.x
     for layer in detector.layers:
         h = nn.functional.elu(ReferenceLayer(layer)(h, torch.stack([batch.src, batch.dst]), psi))
     return h @ detector.head_weight + detector.head_bias
 
 
-@pytest.mark.parametrize("edge_feature", EDGE_FEATURES)
+@pytest.mark.parametrize("edge_feature", BY_NODE)
 def test_forward_and_gradients_equal_plain_message_passing(edge_feature: EdgeFeature) -> None:
-    detector = build_detector("paper", D, seed=3, edge_feature=edge_feature)
+    detector = build_detector("paper", D, seed=3, options=DetectorOptions(edge_feature))
     batch = collate(random_graphs(6, seed=1))
     batch.x.requires_grad_()
     weights = torch.randn(len(batch.x), generator=torch.Generator().manual_seed(0))
@@ -132,12 +134,13 @@ def test_permuting_agents_permutes_scores(seed: int) -> None:
         packed.kind[order],
         place[packed.src],
         place[packed.dst],
+        packed.edge,
         packed.node_offsets,
         packed.edge_offsets,
         place[packed.final],
         packed.label,
     )
-    detector = build_detector("paper", D, seed=0, edge_feature="both")
+    detector = build_detector("paper", D, seed=0, options=DetectorOptions("both"))
     before, after = detector(collate(packed)), detector(collate(permuted))
     torch.testing.assert_close(after, before[order], rtol=1e-5, atol=1e-5)
 
@@ -192,9 +195,11 @@ def test_the_receivers_edge_term_is_one_for_all_in_edges() -> None:
     assert (heard["none"] - heard["sender"]).abs().max() > 1e-2
 
 
-def test_every_parameter_has_a_role() -> None:
+@pytest.mark.parametrize("residual", [False, True])
+def test_every_parameter_has_a_role(residual: bool) -> None:
     for edge_feature in EDGE_FEATURES:
-        detector = build_detector("paper", D, seed=0, edge_feature=edge_feature)
+        options = DetectorOptions(edge_feature, residual=residual)
+        detector = build_detector("paper", D, 0, options)
         names = [name for name, _ in detector.named_parameters()]
         assert list(detector.roles()) == names
     roles = build_detector("paper", D, seed=0).roles()
@@ -228,8 +233,6 @@ def test_initial_weights_are_seeded_glorot_and_leave_the_global_generator_alone(
 def test_unknown_choices_are_refused_by_name() -> None:
     with pytest.raises(SettingsError, match=r"detector\.preset: expected one of paper, got 'gcn'"):
         build_detector("gcn", D, 0)
-    with pytest.raises(SettingsError, match="edge_feature: expected one of receiver, sender"):
-        build_detector("paper", D, 0, edge_feature="message")  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="dimension: expected at least 1, got 0"):
         build_detector("paper", 0, 0)
     assert issubclass(GraphAttentionDetector, Detector)

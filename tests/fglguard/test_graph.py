@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from fglguard.episode import Agent, Episode, Message
 from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
-from fglguard.graph import GraphSettings, collate, concatenate, episode_graph, pack
+from fglguard.graph import GraphSettings, episode_graph
+from fglguard.settings import RunSettings
+from scripts.generate_flower_config import composed
 
 D = 3
 
@@ -72,44 +74,6 @@ def test_the_order_of_agents_only_orders_the_rows():
     assert np.array_equal(two.x[rows], one.x)
 
 
-def random_graphs(count, seed=0):
-    rng = np.random.default_rng(seed)
-    graphs = []
-    for _ in range(count):
-        vectors = rng.standard_normal((5, D)).astype(np.float32)
-        graphs.append(episode_graph(hand_made(), vectors, GraphSettings(int(rng.integers(0, 4)))))
-    return graphs
-
-
-def test_collate_equals_a_loop_over_graphs():
-    """Node k of graph g becomes row (nodes before g) + k; each node gets one self-loop."""
-    graphs = random_graphs(7)
-    packed = pack(graphs, [True, False, None, True, False, True, False])
-    chosen = np.array([4, 0, 6, 0])
-    batch = collate(packed, chosen)
-    offset, edges, finals = 0, set(), []
-    for index in chosen:
-        graph = graphs[index]
-        nodes = len(graph.x)
-        edges |= {(offset + s, offset + d) for s, d in zip(graph.src, graph.dst, strict=True)}
-        edges |= {(offset + k, offset + k) for k in range(nodes)}
-        finals.append(offset + graph.final)
-        assert np.array_equal(batch.x[offset : offset + nodes].numpy(), graph.x)
-        offset += nodes
-    assert set(zip(batch.src.tolist(), batch.dst.tolist(), strict=True)) == edges
-    assert len(batch.src) == len(edges)
-    assert batch.final.tolist() == finals
-    assert batch.label.tolist() == [0, 1, 0, 1]
-    assert batch.graphs == 4
-
-
-def test_select_and_concatenate_are_inverse():
-    packed = pack(random_graphs(6), [True] * 6)
-    joined = concatenate([packed.select([0, 1, 2]), packed.select([3, 4, 5])])
-    for field in dataclasses.fields(packed):
-        assert np.array_equal(getattr(joined, field.name), getattr(packed, field.name)), field.name
-
-
 @st.composite
 def episodes(draw):
     """Any episode of up to five agents and twelve messages."""
@@ -129,6 +93,24 @@ def episodes(draw):
     return Episode("e", "d", ("task:t",), agents, said, draw(st.sampled_from(names)))
 
 
+def test_last_utterances_and_messages_by_hand():
+    """The agent's last words within rounds 1 to 3 are (0, 0, 4), the tool's (0, 5, 0). The edge
+    agent -> tool averages two calls to (2, 0, 0); the other two edges carry one message each.
+    """
+    graph = episode_graph(hand_made(), VECTORS, GraphSettings(3, "mean_last", messages=True))
+    last = np.array([[0, 0, 0], [0, 0, 4], [0, 5, 0]])
+    mean = np.array([[0, 0, 0], [1, 0, 2], [0, 5, 0]])
+    assert graph.x == pytest.approx(np.concatenate([mean, last], axis=1))
+    alone = episode_graph(hand_made(), VECTORS, GraphSettings(3, "last"))
+    assert alone.x == pytest.approx(last)
+    assert alone.edge is None
+    named = [
+        (graph.agent_ids[s], graph.agent_ids[d]) for s, d in zip(graph.src, graph.dst, strict=True)
+    ]
+    assert named == [("agent", "user"), ("tool", "agent"), ("agent", "tool")]
+    assert graph.edge == pytest.approx(np.array([[0, 0, 4], [0, 5, 0], [2, 0, 0]]))
+
+
 @given(episodes(), st.integers(0, 4), st.integers(0, 2**32 - 1))
 @settings(max_examples=200, deadline=None)
 def test_graphs_equal_the_definition_written_as_loops(episode, window, seed):
@@ -142,7 +124,10 @@ def test_graphs_equal_the_definition_written_as_loops(episode, window, seed):
     ]
     heard_or_spoke = {episode.final_agent}.union(*({m.sender, *m.receivers} for m, _ in inside))
     expected_ids = tuple(a.id for a in episode.agents if a.id in heard_or_spoke)
-    graph = episode_graph(episode, vectors.astype(np.float32), GraphSettings(window))
+    wanted = GraphSettings(window, "mean_last", messages=True)
+    graph = episode_graph(episode, vectors.astype(np.float32), wanted)
+    plain = episode_graph(episode, vectors.astype(np.float32), GraphSettings(window))
+    assert np.array_equal(graph.x[:, :D], plain.x)
     assert graph.agent_ids == expected_ids
     assert graph.agent_ids[graph.final] == episode.final_agent
     for name, row, kind in zip(graph.agent_ids, graph.x, graph.kind, strict=True):
@@ -151,12 +136,17 @@ def test_graphs_equal_the_definition_written_as_loops(episode, window, seed):
             np.mean([v for m, v in inside if m.sender == name and m.round == t], axis=0)
             for t in sorted({m.round for m, _ in inside if m.sender == name})
         ]
-        assert row == pytest.approx(np.mean(turns, axis=0) if turns else np.zeros(D), abs=1e-5)
+        mean = np.mean(turns, axis=0) if turns else np.zeros(D)
+        last = next((v for m, v in inside[::-1] if m.sender == name), np.zeros(D))
+        assert row == pytest.approx(np.concatenate([mean, last]), abs=1e-5)
     edges = [
         (graph.agent_ids[s], graph.agent_ids[d]) for s, d in zip(graph.src, graph.dst, strict=True)
     ]
     assert len(edges) == len(set(edges))
     assert set(edges) == {(m.sender, r) for m, _ in inside for r in m.receivers if r != m.sender}
+    for (sender, receiver), row in zip(edges, graph.edge, strict=True):
+        sent = [v for m, v in inside if m.sender == sender and receiver in m.receivers]
+        assert row == pytest.approx(np.mean(sent, axis=0), abs=1e-5)
 
 
 def test_one_vector_a_message_is_demanded():
@@ -170,7 +160,32 @@ def test_the_window_is_checked(rounds):
         GraphSettings(rounds)
 
 
+def test_features_are_checked():
+    with pytest.raises(SettingsError, match="node_feature: expected one of mean, last, mean_last"):
+        GraphSettings(node_feature="first")
+    with pytest.raises(SettingsError, match="messages: expected true or false, got 1"):
+        GraphSettings(messages=1)
+
+
 def test_the_fingerprint_holds_encoder_and_window():
     prints = {GraphSettings(r).fingerprint(e) for r in (0, 3) for e in ("a-1", "b-2")}
     assert len(prints) == 4
     assert GraphSettings(3).fingerprint("a-1") == GraphSettings().fingerprint("a-1")
+
+
+def test_the_fingerprint_tells_features_apart_but_keeps_the_plain_ones():
+    """Silos prepared before there were other features must stay valid: SHA-256 of
+    {"encoder": "a-1", "format": 1, "rounds": 3}, computed apart.
+    """
+    assert GraphSettings().fingerprint("a-1") == "7fb6d26f593668e1"
+    kinds = [(f, m) for f in ("mean", "last", "mean_last") for m in (False, True)]
+    assert len({GraphSettings(3, f, m).fingerprint("a-1") for f, m in kinds}) == 6
+
+
+def test_settings_of_a_run_give_its_graphs():
+    run = RunSettings.from_flat(composed() | {"detector.rounds": 2}).detector
+    assert GraphSettings.of(run) == GraphSettings(2)
+    for feature in ("receiver", "sender", "both", "none"):
+        assert not GraphSettings.of(dataclasses.replace(run, edge_feature=feature)).messages
+    other = dataclasses.replace(run, edge_feature="message", node_feature="mean_last")
+    assert GraphSettings.of(other) == GraphSettings(2, "mean_last", messages=True)

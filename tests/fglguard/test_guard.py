@@ -13,11 +13,14 @@ import fglguard
 from fglguard.bundle import load_bundle, save_bundle
 from fglguard.calibration import Calibration
 from fglguard.detector import build_detector
+from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
 from fglguard.errors import BundleError, SettingsError
-from fglguard.graph import GraphSettings, episode_graph, pack
+from fglguard.graph import GraphSettings, episode_graph
 from fglguard.guard import Guard
+from fglguard.packed_graphs import pack
+from fglguard.silo import Silo
 from fglguard.training import score_graphs
 
 torch.set_num_threads(1)
@@ -92,6 +95,37 @@ def test_a_saved_guard_scores_and_decides_as_the_live_model(trained, path) -> No
         assert verdict.corroborated_score == expected
         assert verdict.threshold == calibration.threshold
         assert verdict.latency_ms > 0
+
+
+@pytest.mark.parametrize("readout", ["final", "mean", "max"])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        GraphSettings(2, messages=True),
+        GraphSettings(0, "last"),
+        GraphSettings(3, "mean_last", messages=True),
+    ],
+)
+def test_every_kind_of_graph_is_scored_live_as_in_a_silo(tmp_path, graph, readout) -> None:
+    encoder = load_encoder("hashed-words")
+    edge_feature = "message" if graph.messages else "both"
+    options = DetectorOptions(edge_feature, graph.node_feature, False, True, readout)
+    detector = build_detector("paper", graph.node_width(encoder.dimension), 2, options)
+    packed = Silo.create(tmp_path / "silo", EPISODES).prepare(encoder, graph)
+    stored = score_graphs(detector, packed)
+    threshold = float(np.median(stored.corroborated))
+    calibration = Calibration(threshold, 0.1, "max_recall", 1.0, 0.0, 5, 5)
+    save_bundle(tmp_path / "guard", detector, encoder=encoder, graph=graph, calibration=calibration)
+    verdicts = Guard.load(tmp_path / "guard").score(EPISODES)
+    assert {v.status for v in verdicts} == {"success"}
+    assert [v.score for v in verdicts] == stored.raw.tolist()
+    assert [v.corroborated_score for v in verdicts] == stored.corroborated.tolist()
+    if readout == "max":  # agents are a and b; one that neither speaks nor hears is no node
+        for v in verdicts:
+            expected = max(s for name, s in v.agents.items() if name in ("a", "b"))
+            assert v.score == pytest.approx(expected, abs=1e-12)
+    if readout != "final":
+        assert any(v.score != v.agents["a"] for v in verdicts)
 
 
 def test_one_at_a_time_equals_all_at_once(path) -> None:

@@ -1,7 +1,6 @@
 """Local FedProx steps against hand derivations, NumPy and plain autograd."""
 
 import math
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,8 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from fglguard.detector import Detector, Role, build_detector
+from fglguard.detector_options import DetectorOptions
 from fglguard.errors import SettingsError, SiloError, UpdateError
-from fglguard.graph import EpisodeGraph, GraphBatch, PackedGraphs, collate, pack
+from fglguard.graph import EpisodeGraph
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate, pack
 from fglguard.parameters import flatten
 from fglguard.training import TrainingSettings, score_graphs, train_locally
 
@@ -22,7 +23,6 @@ class LinearDetector(Detector):
     """logit = w . x: its FedProx steps can be done by hand."""
 
     preset = "linear"
-    options: ClassVar[dict] = {}
 
     def __init__(self, *weights: float) -> None:
         super().__init__()
@@ -321,3 +321,64 @@ def test_batching_does_not_change_scores() -> None:
     np.testing.assert_allclose(one.raw, many.raw, atol=1e-6)
     np.testing.assert_allclose(one.corroborated, many.corroborated, atol=1e-6)
     assert (many.corroborated >= many.raw).all()
+
+
+@pytest.mark.parametrize("labels", ["broadcast", "final"])
+@pytest.mark.parametrize("class_weight", ["none", "balanced"])
+def test_a_step_follows_labels_and_class_weight(labels, class_weight) -> None:
+    """One SGD step on logit = w x, by hand: dBCE / dw is the mean of weight (sigmoid(w x) - y) x.
+
+    Teams (x = 1, then 2, final) unsafe, and (3, final) safe. Nodes: 2 unsafe, 1 safe, so balanced
+    weights are 3 / 4 and 3 / 2; episodes: 1 and 1, so 1 each.
+    """
+    packed = graphs([[[1.0], [2.0]], [[3.0]]], [True, False])
+    detector = LinearDetector(0.1)
+    terms = {"broadcast": [(1.0, 1), (2.0, 1), (3.0, 0)], "final": [(2.0, 1), (3.0, 0)]}[labels]
+    weight = {1: 0.75, 0: 1.5}
+    if class_weight == "none" or labels == "final":
+        weight = {1: 1.0, 0: 1.0}
+    slopes = [weight[y] * (1 / (1 + math.exp(-0.1 * x)) - y) * x for x, y in terms]
+    losses = [weight[y] * math.log1p(math.exp((-0.1 if y else 0.1) * x)) for x, y in terms]
+    chosen = sgd(learning_rate=0.5, epochs=1, labels=labels, class_weight=class_weight)
+    report = train_locally(detector, packed, None, chosen, SEED)
+    assert detector.w.item() == pytest.approx(0.1 - 0.5 * np.mean(slopes), rel=1e-6)
+    assert report.loss == pytest.approx(np.mean(losses), rel=1e-6)
+    assert report.nodes == 3
+
+
+def test_one_class_alone_trains_without_weights() -> None:
+    packed = graphs([[[1.0], [2.0]], [[3.0]]], [True, True])
+    plain, balanced = LinearDetector(0.1), LinearDetector(0.1)
+    train_locally(plain, packed, None, sgd(), SEED)
+    train_locally(balanced, packed, None, sgd(class_weight="balanced"), SEED)
+    assert torch.equal(plain.w, balanced.w)
+
+
+def test_unknown_labels_and_class_weights_are_refused() -> None:
+    with pytest.raises(SettingsError, match="labels: expected one of broadcast, final, got 'all'"):
+        TrainingSettings(labels="all")
+    with pytest.raises(SettingsError, match="class_weight: expected one of none, balanced"):
+        TrainingSettings(class_weight="inverse")
+
+
+@pytest.mark.parametrize("readout", ["final", "mean", "max"])
+def test_a_readouts_score_is_raw_and_corroboration_never_lowers_it(readout) -> None:
+    """Kinds are 1, tools: no agent among them, so mean and max run over all nodes."""
+    packed = random_graphs(20, 6)
+    detector = build_detector("paper", 6, 0, DetectorOptions(readout=readout))
+    scores = score_graphs(detector, packed, batch_size=7)
+    logits = detector(collate(packed)).detach().double().numpy()
+    for graph in range(len(packed)):
+        own = logits[packed.node_offsets[graph] : packed.node_offsets[graph + 1]]
+        read = {"final": own[-1], "mean": own.mean(), "max": own.max()}[readout]
+        assert scores.raw[graph] == pytest.approx(1 / (1 + math.exp(-read)), abs=1e-6)
+        heard = max(own[-2:])  # the final agent and the one it hears
+        expected = max(scores.raw[graph], 1 / (1 + math.exp(-heard)))
+        assert scores.corroborated[graph] == pytest.approx(expected, abs=1e-6)
+    assert (scores.corroborated >= scores.raw).all()
+
+
+def test_graphs_without_the_edge_features_a_detector_needs_are_refused() -> None:
+    detector = build_detector("paper", 6, 0, DetectorOptions("message"))
+    with pytest.raises(SiloError, match="edge features of width 6, got 0"):
+        score_graphs(detector, random_graphs(3, 6))

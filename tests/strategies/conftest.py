@@ -10,7 +10,8 @@ import client.app as client_module
 from client.holdings import simulated_holdings
 from fglguard.detector import build_detector
 from fglguard.encoder import load_encoder
-from fglguard.graph import GraphSettings, collate
+from fglguard.graph import GraphSettings
+from fglguard.packed_graphs import collate
 from fglguard.parameters import flatten
 from fglguard.settings import RunSettings
 from fglguard.silo import Silo

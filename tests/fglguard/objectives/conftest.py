@@ -1,12 +1,11 @@
-from typing import ClassVar
-
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from fglguard.detector import Detector, Role
-from fglguard.graph import EpisodeGraph, GraphBatch, PackedGraphs, pack
+from fglguard.graph import EpisodeGraph
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, pack
 
 torch.set_num_threads(1)
 
@@ -15,7 +14,6 @@ class TinyDetector(Detector):
     """h = tanh(W x), logit = w . h: small enough to write its losses down again."""
 
     preset = "tiny"
-    options: ClassVar[dict] = {}
 
     def __init__(self, dimension: int = 3, width: int = 4, seed: int = 0) -> None:
         super().__init__()

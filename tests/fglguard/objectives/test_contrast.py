@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from fglguard.graph import collate
 from fglguard.objectives.contrast import PREVIOUS, ModelContrast, graph_means
+from fglguard.packed_graphs import collate
 from fglguard.parameters import flatten
 from fglguard.training import TrainingSettings, train_locally
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from fglguard.graph import collate
 from fglguard.objectives.control_variates import CONTROL, CONTROL_CHANGE, ControlVariates
+from fglguard.packed_graphs import collate
 from fglguard.parameters import flatten
 from fglguard.training import TrainingSettings, train_locally
 

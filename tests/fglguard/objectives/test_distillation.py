@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from fglguard.graph import EpisodeGraph, collate, pack
+from fglguard.graph import EpisodeGraph
 from fglguard.objectives.distillation import EdgeDistillation, edge_log_distribution
+from fglguard.packed_graphs import collate, pack
 from fglguard.parameters import flatten
 from fglguard.training import TrainingSettings, train_locally
 

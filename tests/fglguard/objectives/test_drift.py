@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from fglguard.errors import SettingsError
-from fglguard.graph import collate
 from fglguard.objectives.control_variates import CONTROL, CONTROL_CHANGE
 from fglguard.objectives.drift import CORRECTED, DRIFT, DriftCorrection
+from fglguard.packed_graphs import collate
 from fglguard.parameters import flatten
 from fglguard.training import TrainingSettings, train_locally
 

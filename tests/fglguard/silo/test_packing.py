@@ -4,7 +4,8 @@ import pytest
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings
+from fglguard.graph import GraphSettings, episode_graph
+from fglguard.packed_graphs import pack
 from fglguard.silo import Silo, packing
 
 
@@ -40,7 +41,39 @@ def test_blocks_do_not_show_in_the_graphs(tmp_path, make_episode, monkeypatch):
         assert np.array_equal(getattr(whole, field.name), getattr(blocks, field.name)), field.name
 
 
-def test_the_command_that_the_error_names_prepares_the_graphs(make_silo):
+@pytest.mark.parametrize(
+    "settings",
+    [
+        GraphSettings(node_feature="last"),
+        GraphSettings(node_feature="mean_last", messages=True),
+        GraphSettings(2, messages=True),
+    ],
+)
+def test_stored_graphs_of_each_kind_equal_the_live_ones(tmp_path, make_episode, settings):
+    """Three packings of one silo stand side by side; each is what `episode_graph` gives."""
+    encoder = load_encoder("hashed-words")
+    episodes = [make_episode(n, "a", n % 4 < 2) for n in range(7)] + [monologue(9)]
+    silo = Silo.create(tmp_path / "s", episodes)
+    plain = silo.prepare(encoder, GraphSettings())
+    silo.prepare(encoder, settings)
+    stored = Silo.open(tmp_path / "s").graphs(encoder.fingerprint, settings)
+    live = pack(
+        [episode_graph(e, encoder.encode(e.texts), settings) for e in episodes],
+        [e.unsafe for e in episodes],
+    )
+    for field in packing.fields(live):
+        assert np.array_equal(getattr(stored, field.name), getattr(live, field.name)), field.name
+    assert stored.x.shape[1] == settings.node_width(encoder.dimension)
+    assert stored.edge.shape == (len(stored.src), settings.edge_width(encoder.dimension))
+    again = Silo.open(tmp_path / "s").graphs(encoder.fingerprint, GraphSettings())
+    assert np.array_equal(again.x, plain.x)
+    assert again.edge.shape == (len(plain.src), 0)
+
+
+@pytest.mark.parametrize(
+    "wanted", [GraphSettings(1), GraphSettings(1, "last"), GraphSettings(1, "mean_last", True)]
+)
+def test_the_command_that_the_error_names_prepares_the_graphs(make_silo, wanted):
     import re
     import shlex
 
@@ -51,9 +84,9 @@ def test_the_command_that_the_error_names_prepares_the_graphs(make_silo):
     silo = make_silo(count=4)
     (fingerprint,) = silo.encoder_fingerprints()
     with pytest.raises(SiloError) as caught:
-        silo.graphs(fingerprint, GraphSettings(rounds=1))
+        silo.graphs(fingerprint, wanted)
     command = shlex.split(re.search(r"`fglguard (.*?)`", str(caught.value))[1])
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
-    assert len(silo.graphs(fingerprint, GraphSettings(rounds=1))) == len(silo)
+    assert len(silo.graphs(fingerprint, wanted)) == len(silo)
     assert silo.prepared() == [("hashed-words", fingerprint, [1, 3])]

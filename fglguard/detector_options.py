@@ -1,0 +1,84 @@
+"""What a detector of a preset may do otherwise; the defaults are the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from fglguard.errors import SettingsError
+from fglguard.graph import NODE_FEATURES, NodeFeature
+from fglguard.settings import DetectorSettings
+
+EdgeFeature = Literal["receiver", "sender", "both", "message", "none"]
+EDGE_FEATURES: tuple[EdgeFeature, ...] = get_args(EdgeFeature)
+
+Readout = Literal["final", "mean", "max"]
+READOUTS: tuple[Readout, ...] = get_args(Readout)
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "edge_feature": EDGE_FEATURES,
+    "node_feature": NODE_FEATURES,
+    "readout": READOUTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorOptions:
+    """Departures from a preset, saved with a guard's weights.
+
+    Attributes:
+        edge_feature: Whose rounds psi(e_ij) averages, or `message`: the messages i -> j.
+        node_feature: What the node features hold; `mean_last` makes them twice the encoder's width.
+        self_loops: Whether an agent attends to itself.
+        residual: Whether a layer adds its input to its output.
+        readout: What an episode's logit is: its final agent's, or the mean or largest of its
+            agents'.
+
+    Raises:
+        SettingsError: A value is not one of those above.
+    """
+
+    edge_feature: EdgeFeature = "receiver"
+    node_feature: NodeFeature = "mean"
+    self_loops: bool = True
+    residual: bool = False
+    readout: Readout = "final"
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise SettingsError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
+        for name in ("self_loops", "residual"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise SettingsError(f"{name}: expected true or false, got {value!r}")
+
+    @classmethod
+    def of(cls, settings: DetectorSettings) -> DetectorOptions:
+        """The options among a run's settings."""
+        return cls(
+            settings.edge_feature,
+            settings.node_feature,
+            settings.self_loops,
+            settings.residual,
+            settings.readout,
+        )
+
+    def edge_width(self, dimension: int) -> int:
+        """Width of the edge features that go with node features of width `dimension`; 0: none.
+
+        Raises:
+            SettingsError: Node features of that width can't be two utterance vectors.
+        """
+        if self.node_feature == "mean_last" and dimension % 2:
+            raise SettingsError(
+                f"dimension: expected an even number with node_feature mean_last, got {dimension}"
+            )
+        if self.edge_feature != "message":
+            return 0
+        return dimension // 2 if self.node_feature == "mean_last" else dimension
+
+
+PAPER = DetectorOptions()
+"""The paper's detector: nothing departs from it."""

@@ -1,0 +1,207 @@
+"""Many graphs in few arrays, and batches of them as a detector sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fglguard.graph import EpisodeGraph
+
+if TYPE_CHECKING:
+    import torch
+
+NODE_ARRAYS = ("x", "kind")
+"""Fields of `PackedGraphs` with one row a node."""
+EDGE_ARRAYS = ("src", "dst", "edge")
+"""Those with one row an edge."""
+GRAPH_ARRAYS = ("final", "label")
+"""Those with one row a graph."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedGraphs:
+    """Many graphs in few arrays; the arrays may be memory-mapped.
+
+    Attributes:
+        x: [N, d] float32, the nodes of graph 0, then of graph 1, ...
+        kind: [N] uint8, index into `AGENT_KINDS`.
+        src: [E] int32, node index **within its graph**.
+        dst: [E] int32, likewise.
+        edge: [E, d] float32, the features of an edge; [E, 0] if edges carry none.
+        node_offsets: [G + 1] int64; graph g owns nodes node_offsets[g] : node_offsets[g + 1].
+        edge_offsets: [G + 1] int64, likewise for edges.
+        final: [G] int32, node index within the graph.
+        label: [G] int8; 1 unsafe, 0 safe, -1 unknown.
+    """
+
+    x: NDArray[np.float32]
+    kind: NDArray[np.uint8]
+    src: NDArray[np.int32]
+    dst: NDArray[np.int32]
+    edge: NDArray[np.float32]
+    node_offsets: NDArray[np.int64]
+    edge_offsets: NDArray[np.int64]
+    final: NDArray[np.int32]
+    label: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.final)
+
+    @property
+    def dimension(self) -> int:
+        """Width d of a node's features."""
+        return int(self.x.shape[1])
+
+    @property
+    def nodes(self) -> NDArray[np.int64]:
+        """[G] number of nodes of each graph."""
+        return np.diff(self.node_offsets)
+
+    def select(self, indices: NDArray[np.integer[Any]] | Sequence[int]) -> PackedGraphs:
+        """A copy of some graphs, in the order asked for."""
+        chosen = np.asarray(indices, dtype=np.int64)
+        node_rows, node_offsets = _rows(self.node_offsets, chosen)
+        edge_rows, edge_offsets = _rows(self.edge_offsets, chosen)
+        rows = {NODE_ARRAYS: node_rows, EDGE_ARRAYS: edge_rows, GRAPH_ARRAYS: chosen}
+        arrays: dict[str, NDArray[Any]] = {
+            name: getattr(self, name)[some] for names, some in rows.items() for name in names
+        }
+        return PackedGraphs(**arrays, node_offsets=node_offsets, edge_offsets=edge_offsets)
+
+
+def _rows(
+    offsets: NDArray[np.int64], chosen: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows that the chosen segments own, and the segments' offsets once gathered."""
+    starts = offsets[chosen]
+    counts = offsets[chosen + 1] - starts
+    gathered = np.zeros(len(chosen) + 1, dtype=np.int64)
+    np.cumsum(counts, out=gathered[1:])
+    rows = np.arange(gathered[-1]) + np.repeat(starts - gathered[:-1], counts)
+    return rows, gathered
+
+
+def pack(
+    graphs: Sequence[EpisodeGraph], labels: Sequence[bool | None] | None = None
+) -> PackedGraphs:
+    """Pack graphs, in order; without `labels` every label is unknown (-1).
+
+    Raises:
+        ValueError: There are no graphs, their widths differ, some have edge features and some
+            none, or labels and graphs differ in number.
+    """
+    if not graphs:
+        raise ValueError("graphs: expected at least one, got none")
+    if labels is None:
+        labels = [None] * len(graphs)
+    if len(labels) != len(graphs):
+        raise ValueError(f"labels: expected {len(graphs)}, one a graph, got {len(labels)}")
+    return PackedGraphs(
+        x=np.concatenate([graph.x for graph in graphs]),
+        kind=np.concatenate([graph.kind for graph in graphs]),
+        src=np.concatenate([graph.src for graph in graphs]),
+        dst=np.concatenate([graph.dst for graph in graphs]),
+        edge=_edge_features(graphs),
+        node_offsets=_offsets([len(graph.x) for graph in graphs]),
+        edge_offsets=_offsets([len(graph.src) for graph in graphs]),
+        final=np.array([graph.final for graph in graphs], dtype=np.int32),
+        label=np.array([-1 if y is None else int(y) for y in labels], dtype=np.int8),
+    )
+
+
+def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
+    """All graphs of all parts, in order.
+
+    Raises:
+        ValueError: There are no parts, or their widths differ.
+    """
+    if not parts:
+        raise ValueError("parts: expected at least one, got none")
+    arrays: dict[str, NDArray[Any]] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in NODE_ARRAYS + EDGE_ARRAYS + GRAPH_ARRAYS
+    }
+    return PackedGraphs(
+        **arrays,
+        node_offsets=_joined([part.node_offsets for part in parts]),
+        edge_offsets=_joined([part.edge_offsets for part in parts]),
+    )
+
+
+def _edge_features(graphs: Sequence[EpisodeGraph]) -> NDArray[np.float32]:
+    features = [graph.edge for graph in graphs if graph.edge is not None]
+    if not features:
+        return np.zeros((sum(len(graph.src) for graph in graphs), 0), dtype=np.float32)
+    if len(features) != len(graphs):
+        raise ValueError(
+            f"graphs: expected edge features in all or in none, "
+            f"got them in {len(features)} of {len(graphs)}"
+        )
+    return np.concatenate(features)
+
+
+def _offsets(counts: Sequence[int]) -> NDArray[np.int64]:
+    return np.cumsum([0, *counts], dtype=np.int64)
+
+
+def _joined(offsets: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(o) for o in offsets]))]).astype(
+        np.int64
+    )
+
+
+@dataclass(slots=True, eq=False)
+class GraphBatch:
+    """What a detector sees: a batch of graphs as one graph of separate components.
+
+    Attributes:
+        x: [N, d] float32 node features.
+        kind: [N] int64, index into `AGENT_KINDS`.
+        src: [E] int64, **batch-wide** node index of the speaker.
+        dst: [E] int64, of the hearer. Every node has exactly one self-loop; they come last.
+        edge: [E, d] float32 edge features, zeros on self-loops; [E, 0] if edges carry none.
+        graph: [N] int64, the graph of a node.
+        final: [G] int64, batch-wide index of each graph's final agent.
+        label: [G] float32; 1 unsafe, 0 safe, -1 unknown.
+        graphs: G.
+    """
+
+    x: torch.Tensor
+    kind: torch.Tensor
+    src: torch.Tensor
+    dst: torch.Tensor
+    edge: torch.Tensor
+    graph: torch.Tensor
+    final: torch.Tensor
+    label: torch.Tensor
+    graphs: int
+
+
+def collate(
+    packed: PackedGraphs, indices: NDArray[np.integer[Any]] | Sequence[int] | None = None
+) -> GraphBatch:
+    """Gather some graphs (all, if `indices` is None) into one batch, self-loops added."""
+    # Here, so that commands which only look at a silo start without torch.
+    import torch
+
+    chosen = np.arange(len(packed)) if indices is None else np.asarray(indices, dtype=np.int64)
+    node_rows, node_offsets = _rows(packed.node_offsets, chosen)
+    edge_rows, edge_offsets = _rows(packed.edge_offsets, chosen)
+    shift = np.repeat(node_offsets[:-1], np.diff(edge_offsets))
+    loops = np.arange(len(node_rows))
+    silent = np.zeros((len(loops), packed.edge.shape[1]), dtype=np.float32)
+    return GraphBatch(
+        x=torch.from_numpy(packed.x[node_rows]),
+        kind=torch.from_numpy(packed.kind[node_rows].astype(np.int64)),
+        src=torch.from_numpy(np.concatenate((packed.src[edge_rows] + shift, loops))),
+        dst=torch.from_numpy(np.concatenate((packed.dst[edge_rows] + shift, loops))),
+        edge=torch.from_numpy(np.concatenate((packed.edge[edge_rows], silent))),
+        graph=torch.from_numpy(np.repeat(np.arange(len(chosen)), np.diff(node_offsets))),
+        final=torch.from_numpy(packed.final[chosen] + node_offsets[:-1]),
+        label=torch.from_numpy(packed.label[chosen].astype(np.float32)),
+        graphs=len(chosen),
+    )
