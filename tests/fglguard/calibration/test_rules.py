@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
@@ -18,9 +18,11 @@ shares = st.floats(0.001, 0.999)
 
 
 @given(st.integers(1, 200), shares)
+@example(122, 0.999)
 def test_binomial_tail_is_that_of_scipy(units, budget) -> None:
+    """To 9 digits, but for probabilities near the smallest double, which neither holds in full."""
     expected = binom.cdf(np.arange(units + 1), units, budget)
-    np.testing.assert_allclose(binomial_tail(units, budget), expected, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(binomial_tail(units, budget), expected, rtol=1e-9, atol=1e-280)
 
 
 @pytest.mark.parametrize("units", [1, 22, 40, 100])
