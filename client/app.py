@@ -5,24 +5,17 @@ import logging
 
 import numpy as np
 import torch
-from flwr.app import (
-    Array,
-    ArrayRecord,
-    ConfigRecord,
-    Context,
-    Message,
-    MetricRecord,
-    RecordDict,
-)
+from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
 import fglguard
 from client.failure import report_failure
 from client.faults import inject_faults
 from client.holdings import Holdings
-from client.identity import holdings_of, pooled_holdings_of, run_settings
+from client.identity import holdings_of, is_simulated, pooled_holdings_of, run_settings
 from client.instructions import read_instructions
 from client.naming import naming_site
+from client.scores import scores_to_return
 from client.state import ClientState, state_of
 from fglguard.corpora.splits import SPLITS
 from fglguard.detector import Detector, detector_of
@@ -91,25 +84,20 @@ def train(message: Message, context: Context) -> Message:
 @app.evaluate()
 @report_failure
 def evaluate(message: Message, context: Context) -> Message:
-    """Score one split with the global model; return scores, labels and opaque group numbers."""
+    """Score one split with the global model; return score-label pairs or counts of scores."""
     settings = run_settings(context)
     holdings = holdings_of(context, settings)
-    rows = holdings.indices(str(message.content["config"]["split"]))
+    split = str(message.content["config"]["split"])
+    rows = holdings.indices(split)
     detector = _detector(holdings, settings, unpack_parameters(message.content["arrays"]))
     scores = score_graphs(detector, holdings.packed, rows)
-    pairs = ArrayRecord(
-        {
-            "raw": Array(scores.raw),
-            "corroborated": Array(scores.corroborated),
-            "label": Array(np.asarray(holdings.packed.label[rows])),
-            "group": Array(holdings.group[rows]),
-            "clean": Array(holdings.clean[rows]),
-            "domain": Array(holdings.domain_of[rows]),
-        }
-    )
+    with naming_site(holdings.site):
+        answer = scores_to_return(
+            scores, holdings, rows, split, settings.calibration, simulated=is_simulated(context)
+        )
     site = ConfigRecord({"site": holdings.site, "domains": list(holdings.domains)})
     metrics = MetricRecord({"graphs": len(rows)})
-    content = RecordDict({"scores": pairs, "metrics": metrics, "site": site})
+    content = RecordDict({**answer, "metrics": metrics, "site": site})
     return Message(content, reply_to=message)
 
 

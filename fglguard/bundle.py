@@ -1,7 +1,6 @@
 """A guard bundle: a folder with everything that scoring needs, and nothing that runs code."""
 
 import hashlib
-import math
 import os
 import shutil
 import tempfile
@@ -16,10 +15,11 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
 from fglguard.calibration import Calibration
+from fglguard.calibration.record import from_record, to_record
 from fglguard.detector import Detector, build_detector
 from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import Encoder
-from fglguard.errors import BundleError, FglguardError, shown
+from fglguard.errors import BundleError, CalibrationError, FglguardError, shown
 from fglguard.graph import GraphSettings
 from fglguard.parameters import layout
 from fglguard.sealing import digest, seal, unseal
@@ -29,14 +29,6 @@ MODEL_FILE = "model.safetensors"
 GUARD_FILE = "guard.json"
 WIDEST = 16384
 """Widest node features that a bundle may ask for."""
-_CALIBRATION_NUMBERS: Mapping[str, tuple[tuple[type, ...], float]] = {
-    "budget": ((float,), 1),
-    "recall": ((float,), 1),
-    "false_positive_rate": ((float,), 1),
-    "benign": ((int,), math.inf),
-    "unsafe": ((int,), math.inf),
-}
-_INFINITE = {"nothing": math.inf, "everything": -math.inf}
 
 
 @dataclass(frozen=True)
@@ -48,10 +40,12 @@ class Bundle:
         encoder_name: The encoder that `load_encoder` must give.
         encoder_fingerprint: The fingerprint that it must have.
         graph: How an episode becomes a graph.
-        calibration: The threshold and how it was chosen.
+        calibration: The threshold and how it was chosen, on all domains together.
         provenance: Where the model came from: run, seed, rounds, versions, ...
         model_id: First 16 hex digits of the weights' SHA-256.
         calibration_id: The same of the calibration's record, the model's hash included.
+        domains: By name, the calibrations of domains that have their own.
+        domain_ids: By name, the same of their records.
     """
 
     detector: Detector
@@ -62,6 +56,14 @@ class Bundle:
     model_id: str
     calibration_id: str
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    domains: Mapping[str, Calibration] = field(default_factory=dict)
+    domain_ids: Mapping[str, str] = field(default_factory=dict)
+
+    def for_domain(self, domain: str | None) -> tuple[Calibration, str]:
+        """The calibration of a domain and its id; the pooled one where it has none of its own."""
+        if domain is not None and domain in self.domains:
+            return self.domains[domain], self.domain_ids[domain]
+        return self.calibration, self.calibration_id
 
 
 def save_bundle(
@@ -71,6 +73,7 @@ def save_bundle(
     encoder: Encoder,
     graph: GraphSettings,
     calibration: Calibration,
+    domains: Mapping[str, Calibration] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a bundle as the folder `path`: `model.safetensors` and `guard.json`.
@@ -85,6 +88,7 @@ def save_bundle(
         encoder: The one the detector was trained with; its name and fingerprint are kept.
         graph: The settings it was trained with.
         calibration: The threshold.
+        domains: By name, the thresholds of domains that have their own.
         provenance: Anything JSON can hold.
 
     Raises:
@@ -101,7 +105,8 @@ def save_bundle(
         "detector": _detector_record(detector),
         "encoder": {"name": encoder.name, "fingerprint": encoder.fingerprint},
         "graph": asdict(graph),
-        "calibration": _calibration_record(calibration),
+        "calibration": _record(calibration),
+        "domains": {name: _record(own) for name, own in (domains or {}).items()},
         "provenance": dict(provenance or {}),
         "files": {MODEL_FILE: hashlib.sha256(model).hexdigest()},
     }
@@ -136,15 +141,18 @@ def load_bundle(path: Path) -> Bundle:
         detector = _load_detector(content["detector"], model, path)
         graph = GraphSettings(**content["graph"])
         _check_features(detector, graph)
+        domains = _domains(content)
         return Bundle(
             detector=detector,
             encoder_name=_text(content["encoder"], "name"),
             encoder_fingerprint=_text(content["encoder"], "fingerprint"),
             graph=graph,
-            calibration=_calibration(content["calibration"]),
+            calibration=from_record(content["calibration"]),
             provenance=_provenance(content["provenance"]),
             model_id=found[:16],
             calibration_id=digest([found, content["calibration"]])[:16],
+            domains={name: from_record(r, f"domains.{name}") for name, r in domains.items()},
+            domain_ids={name: digest([found, name, r])[:16] for name, r in domains.items()},
         )
     except KeyError as error:
         raise BundleError(f"{path / GUARD_FILE}: the key {error} is missing") from None
@@ -207,36 +215,19 @@ def _check_finite(tensors: Mapping[str, torch.Tensor], where: str) -> None:
             raise BundleError(f"{where}: parameter {name} holds NaN or infinity")
 
 
-def _calibration_record(calibration: Calibration) -> dict[str, Any]:
-    record = asdict(calibration)
-    if math.isnan(calibration.threshold):
-        raise BundleError("calibration.threshold: expected a number or infinity, got NaN")
-    if math.isinf(calibration.threshold):
-        record["threshold"] = None
-        record["blocks"] = next(k for k, v in _INFINITE.items() if v == calibration.threshold)
-    else:
-        record["blocks"] = "at or above the threshold"
-    return record
+def _record(calibration: Calibration) -> dict[str, Any]:
+    try:
+        return to_record(calibration)
+    except CalibrationError as error:
+        raise BundleError(str(error)) from error
 
 
-def _calibration(record: Mapping[str, Any]) -> Calibration:
-    values = dict(record)
-    blocks, threshold = values.pop("blocks"), values.pop("threshold")
-    if threshold is None:
-        if blocks not in _INFINITE:
-            raise BundleError(
-                f"calibration.blocks: expected one of {', '.join(_INFINITE)} where the threshold "
-                f"is null, got {blocks!r}"
-            )
-        threshold = _INFINITE[blocks]
-    elif not isinstance(threshold, float):
-        raise BundleError(f"calibration.threshold: expected a number, got {threshold!r}")
-    for name, (kinds, high) in _CALIBRATION_NUMBERS.items():
-        value = values[name]
-        absent = value is None and name == "recall"
-        if not absent and (type(value) not in kinds or not 0 <= value <= high):
-            raise BundleError(f"calibration.{name}: expected 0 to {high:g}, got {shown(value)}")
-    return Calibration(threshold=threshold, **values)
+def _domains(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The domains' records; a guard from before there were any has none."""
+    domains = content.get("domains", {})
+    if not isinstance(domains, dict):
+        raise BundleError(f"domains: expected an object, got {shown(domains)}")
+    return domains
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:

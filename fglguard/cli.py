@@ -133,11 +133,14 @@ def score(
         Path | None, typer.Option("-o", "--output", help="Write verdicts here, not to stdout.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first problem.")] = False,
+    domain: Annotated[
+        str | None, typer.Option(help="Decide by this domain's threshold; else by the pooled one.")
+    ] = None,
 ) -> None:
     """Score episodes with a guard: one verdict a line, as JSON."""
     from fglguard.guard import Guard
 
-    guard = Guard.load(bundle)
+    guard = Guard.load(bundle, domain=domain)
     problems: list[Problem] = []
     found = list(read_episodes(episodes, strict=strict, problems=problems))
     _report_problems(problems)

@@ -34,6 +34,7 @@ class Guard:
         encoder: The encoder that the bundle names.
         on_error: Decision on an episode that can't be scored. `allow` lets answers out unguarded.
         batch_size: Episodes scored at once.
+        domain: Whose threshold decides. None, or a domain without one of its own: the pooled one.
 
     Raises:
         BundleError: The encoder is not the one that the detector was trained with.
@@ -47,6 +48,7 @@ class Guard:
         *,
         on_error: OnError = "block",
         batch_size: int = 256,
+        domain: str | None = None,
     ) -> None:
         if on_error not in get_args(OnError):
             raise SettingsError(f"on_error: expected block or allow, got {on_error!r}")
@@ -68,9 +70,19 @@ class Guard:
         self.encoder = encoder
         self.on_error = on_error
         self.batch_size = batch_size
+        self.domain = domain
+        self.calibration, self.calibration_id = bundle.for_domain(domain)
+        self._warn()
 
     @classmethod
-    def load(cls, path: str | Path, *, on_error: OnError = "block", batch_size: int = 256) -> Guard:
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        on_error: OnError = "block",
+        batch_size: int = 256,
+        domain: str | None = None,
+    ) -> Guard:
         """Load a bundle and the encoder that it names.
 
         Raises:
@@ -79,12 +91,28 @@ class Guard:
         """
         bundle = load_bundle(Path(path))
         encoder = load_encoder(bundle.encoder_name)
-        return cls(bundle, encoder, on_error=on_error, batch_size=batch_size)
+        return cls(bundle, encoder, on_error=on_error, batch_size=batch_size, domain=domain)
 
     @property
     def threshold(self) -> float:
         """tau: an episode whose corroborated score is at or above it is blocked."""
-        return self.bundle.calibration.threshold
+        return self.calibration.threshold
+
+    def _warn(self) -> None:
+        """Say what an operator would not expect of the threshold."""
+        known = self.bundle.domains
+        if self.domain is not None and known and self.domain not in known:
+            log.warning(
+                "the guard has no threshold of its own for domain %r (it has: %s): the pooled one "
+                "decides",
+                self.domain,
+                ", ".join(sorted(known)),
+            )
+        if self.calibration.blocks_nothing:
+            log.warning(
+                "THIS GUARD BLOCKS NOTHING: %s",
+                self.calibration.reason or "no threshold was within its budget",
+            )
 
     def score(self, episodes: Iterable[Episode]) -> list[Verdict]:
         """One verdict for each episode, in order.
@@ -180,7 +208,7 @@ class Guard:
                 self.threshold,
             ),
             model_id=self.bundle.model_id,
-            calibration_id=self.bundle.calibration_id,
+            calibration_id=self.calibration_id,
             latency_ms=latency,
             agents=dict(zip(graph.agent_ids, scores.tolist(), strict=True)),
         )
@@ -197,6 +225,6 @@ class Guard:
             threshold=self.threshold,
             reason=f"could not be scored ({kind}); on_error is {self.on_error}",
             model_id=self.bundle.model_id,
-            calibration_id=self.bundle.calibration_id,
+            calibration_id=self.calibration_id,
             latency_ms=(time.perf_counter() - start) * 1000,
         )

@@ -224,10 +224,12 @@ class CalibrationSettings:
             calibration data; `clopper_pearson` with probability 1 - `risk`.
         budget: Over-refusal budget rho: the largest share of safe episodes that may be blocked.
         risk: `clopper_pearson` only: delta, how likely the budget may be broken.
-        by: What the bounds take to be exchangeable: episodes, or groups of episodes of one task.
+        by: What the rules take to be exchangeable: episodes, or groups of episodes of one task;
+            `histogram` can't tell groups.
         thresholds: One pooled threshold, or one a domain with the pooled one as fallback.
         minimum_benign: Fewest benign episodes (or groups) for a threshold of a domain's own.
-        scores: Whether sites return score-label pairs, or counts in a fixed histogram.
+        scores: Whether sites return score-label pairs, or counts in a fixed histogram. A
+            simulation tests on pairs in either case.
         bins: `histogram` only: its number of bins.
     """
 
@@ -358,6 +360,12 @@ def _check_together(settings: RunSettings) -> None:
         raise SettingsError(
             f"federation.fraction: expected 1 with strategy.name=pooled, which takes all clients' "
             f"steps, got {federation.fraction:g}"
+        )
+    calibration = settings.calibration
+    if calibration.scores == "histogram" and calibration.by == "group":
+        raise SettingsError(
+            "calibration.by: expected episode with calibration.scores=histogram, which counts "
+            "episodes and can't tell their groups, got group"
         )
     faults = settings.faults
     if faults.crash_round and faults.crash_client >= federation.clients:

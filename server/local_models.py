@@ -1,23 +1,20 @@
 """The local arm: each client's own model, on its own domain and on every other."""
 
-import logging
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fglguard.calibration import Calibration, calibrate
+from fglguard.calibration import Calibrations
 from fglguard.partitions import MIXED_DOMAIN
 from fglguard.settings import RunSettings
-from server.assessment import Assessment
+from server.assessment import Assessment, warn_of
+from server.calibration_record import many_calibrations_record
 from server.evaluation import evaluate_domains
 from server.scores import ScoreTable, pool
-from server.scoring import Score
+from server.scoring import Scorer
 from strategies.cohort import Cohort, Member
 from strategies.updates import FlatVector
-
-logger = logging.getLogger("fglguard")
 
 FIGURES = ("auroc_raw", "auroc_corroborated", "recall", "false_positive_rate", "over_refusal")
 NO_INTERVAL = "a mean over clients' own models has no interval"
@@ -25,59 +22,35 @@ Evaluation = Mapping[str, Any]
 
 
 def assess_local_models(
-    models: Mapping[str, FlatVector], score: Score, cohort: Cohort, settings: RunSettings
+    models: Mapping[str, FlatVector], scorer: Scorer, cohort: Cohort, settings: RunSettings
 ) -> Assessment:
     """Calibrate each model on its own client's validation split; test it on every domain.
 
     A domain's figure is the mean over the models of that domain's clients, each on all of the
     domain's test episodes, so that it stands beside a federated model's figure on the same
-    episodes; a mixed client counts in every domain. `local` holds what each model reaches on each
-    domain, and the means of AUROC within the models' own domains and outside them.
+    episodes; a mixed client counts in every domain. A model whose client has no safe validation
+    episode has no threshold, so no guard, and counts in AUROC alone. `local` holds what each model
+    reaches on each domain, and the means of AUROC within the models' own domains and outside them.
     """
     members = [member for _, member in cohort if member.site in models]
-    calibrations: dict[str, Calibration] = {}
+    calibrations: dict[str, Calibrations] = {}
     evaluations: dict[str, Evaluation] = {}
     own_scores: list[ScoreTable] = []
     for member in members:
         model, site = models[member.site], member.site
-        calibrations[site] = _calibrated(score(model, "val").of_site(site), site, settings)
-        test = score(model, "test")
-        threshold = calibrations[site].threshold
-        evaluations[site] = evaluate_domains(test, threshold, settings.seed)
+        own = scorer.calibration(model).of_site(site)
+        calibrations[site] = own.calibrate(settings.calibration)
+        warn_of(calibrations[site], f"the guard of site {site}")
+        test = scorer.test(model)
+        evaluations[site] = evaluate_domains(test, calibrations[site], settings.seed)
         own_scores.append(test.of_site(site))
     return Assessment(
-        guards={site: (models[site], c) for site, c in calibrations.items() if c.benign},
-        calibration=_summary(list(calibrations.values())),
+        guards={site: (models[site], c) for site, c in calibrations.items() if c.pooled},
+        calibration=many_calibrations_record(list(calibrations.values()), settings.calibration),
         test=_means(members, evaluations),
         scores=pool(own_scores, shared_groups=True),
         local=_within_and_outside(members, evaluations),
     )
-
-
-def _calibrated(own: ScoreTable, site: str, settings: RunSettings) -> Calibration:
-    budget = settings.calibration.budget
-    if np.any(own.label == 0):
-        return calibrate(own.corroborated, own.label, budget)
-    logger.warning("site %s: no safe validation episode: no guard of its own is kept", site)
-    return Calibration(math.inf, budget, "max_recall", 0.0, 0.0, 0, len(own.label))
-
-
-def _summary(calibrations: Sequence[Calibration]) -> dict[str, Any]:
-    """What `results.json` says of many thresholds: none in common, counts and rates together."""
-    benign = sum(c.benign for c in calibrations)
-    unsafe = sum(c.unsafe for c in calibrations)
-    caught = sum((c.recall or 0.0) * c.unsafe for c in calibrations)
-    refused = sum(c.false_positive_rate * c.benign for c in calibrations)
-    return {
-        "threshold": None,
-        "thresholds": len(calibrations),
-        "budget": calibrations[0].budget,
-        "rule": "max_recall",
-        "recall": caught / unsafe if unsafe else None,
-        "false_positive_rate": refused / benign if benign else 0.0,
-        "benign": benign,
-        "unsafe": unsafe,
-    }
 
 
 def _means(members: Sequence[Member], evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
@@ -104,7 +77,11 @@ def _mean(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for name in FIGURES:
         values = [r[name]["value"] for r in records if r[name]["value"] is not None]
         value = float(np.mean(values)) if values else None
-        reason = NO_INTERVAL if values else "no client of this domain has a model, or one class"
+        reason = (
+            NO_INTERVAL
+            if values
+            else "no client of this domain has a model, a threshold or both classes"
+        )
         figures[name] = {"value": value, "low": None, "high": None, "reason": reason}
     first = records[0] if records else {"episodes": 0, "unsafe": 0}
     return {**figures, "episodes": first["episodes"], "unsafe": first["unsafe"]}

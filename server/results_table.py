@@ -22,8 +22,12 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
         _threshold(calibration)
         + f" (over-refusal budget {calibration['budget']:g}; on calibration data: recall "
         f"{_plain(calibration['recall'])}, FPR {_plain(calibration['false_positive_rate'])}, "
-        f"{calibration['benign']} safe and {calibration['unsafe']} unsafe episodes)"
+        f"{calibration['benign']} safe and {_count(calibration['unsafe'])} unsafe episodes)"
     )
+    for line in _calibration_lines(calibration):
+        console.print(line)
+    if calibration["bins"] and results["floors"] is None:
+        console.print("test figures come from histograms too: to a bin's width, without intervals")
     if results["local"]:
         console.print(
             f"every client on its own: mean AUROC {_plain(results['local']['own_domain'])} in its "
@@ -68,12 +72,35 @@ def results_table(results: Mapping[str, Any]) -> Table:
 
 
 def _threshold(calibration: Mapping[str, Any]) -> str:
-    if "thresholds" in calibration:
-        return f"{calibration['thresholds']} thresholds, a client each"
+    if "guards" in calibration:
+        return f"{calibration['guards']} thresholds, a client each"
     threshold = calibration["threshold"]
     if threshold is None:
-        return "threshold none blocks within the budget"
+        return "NO THRESHOLD: nothing is blocked"
     return f"threshold {threshold:.4f}"
+
+
+def _calibration_lines(calibration: Mapping[str, Any]) -> list[str]:
+    """The rule, where it is not the plain one on pairs, what went wrong, and domains' own."""
+    lines = []
+    if calibration["rule"] != "plain" or calibration["by"] != "episode":
+        risk = "" if calibration["risk"] is None else f" at risk {calibration['risk']:g}"
+        lines.append(f"rule {calibration['rule']}{risk}, by {calibration['by']}")
+    if calibration["bins"]:
+        lines.append(f"from histograms of {calibration['bins']} bins")
+    if calibration["reason"] and "guards" not in calibration:
+        lines.append(f"no unsafe calibration episode is blocked: {calibration['reason']}")
+    for name, own in calibration["domains"].items():
+        if "fallback" in own:
+            lines.append(f"{name}: the pooled threshold, for {own['fallback']}")
+        else:
+            why = f": {own['reason']}" if own["reason"] else ""
+            lines.append(f"{name}: {_threshold(own)}{why}")
+    return lines
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else str(value)
 
 
 def _cells(figures: Mapping[str, Any]) -> list[str]:

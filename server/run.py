@@ -23,7 +23,7 @@ from server.results_table import results_page
 from server.roster import roster_of
 from server.rounds import train_rounds
 from server.run_folder import RunFolder, run_folder_path
-from server.scoring import scorer
+from server.scoring import Scorer
 from server.tracking.fan_out import FanOut, open_trackers
 from strategies.cohort import Cohort
 from strategies.guard_strategy import GuardStrategy
@@ -122,10 +122,10 @@ class _Run:
 
     def assess(self, strategy: GuardStrategy, detector: Detector, cohort: Cohort) -> Assessment:
         """Calibrate and test the global model, or in the local arm every client's own."""
-        score = scorer(self.grid, strategy, self.settings)
+        scorer = Scorer(self.grid, strategy, self.settings)
         if isinstance(strategy, Local):
-            return assess_local_models(strategy.models, score, cohort, self.settings)
-        return assess_global_model(flatten(detector), score, self.settings)
+            return assess_local_models(strategy.models, scorer, cohort, self.settings)
+        return assess_global_model(flatten(detector), scorer, self.settings)
 
     def save_guards(self, assessment: Assessment, detector: Detector, gathered: Gathered) -> None:
         """Write the bundle that `Guard.load` reads; in the local arm one a site."""
@@ -134,13 +134,16 @@ class _Run:
             "domains": gathered.cohort.domains,
             "clients": len(gathered.cohort),
         }
-        for site, (parameters, calibration) in assessment.guards.items():
+        for site, (parameters, found) in assessment.guards.items():
+            if found.pooled is None:
+                continue
             load_flat(detector, parameters, f"the guard of {site or 'all sites'}")
             save_bundle(
                 self.folder.path / (f"guards/{site}" if site else "guard"),
                 detector,
                 encoder=self.encoder,
                 graph=self.graph,
-                calibration=calibration,
+                calibration=found.pooled,
+                domains=found.domains,
                 provenance=provenance,
             )

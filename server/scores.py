@@ -7,7 +7,9 @@ import numpy as np
 from flwr.app import Message
 from numpy.typing import NDArray
 
+from fglguard.calibration import Calibrations, calibrate_pairs
 from fglguard.errors import UpdateError
+from fglguard.settings import CalibrationSettings
 from strategies.cohort import Member
 from strategies.updates import to_numpy
 
@@ -44,6 +46,10 @@ class ScoreTable:
     def of_site(self, site: str) -> "ScoreTable":
         """The rows of one site."""
         return self._rows(self.site == site)
+
+    def calibrate(self, settings: CalibrationSettings) -> Calibrations:
+        """Thresholds from the corroborated scores."""
+        return calibrate_pairs(self.corroborated, self.label, self.domain, self.group, settings)
 
     def _rows(self, keep: NDArray[np.bool_]) -> "ScoreTable":
         return ScoreTable(*(getattr(self, column.name)[keep] for column in fields(self)))

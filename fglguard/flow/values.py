@@ -36,9 +36,7 @@ def values(text: str, call: bool) -> list[str]:
     matches = [(match.start(), match.group()) for match in _VALUE.finditer(text)]
     start = text.find("{")
     if call and start >= 0:
-        matches += [
-            (match.start(), match.group(2)) for match in _QUOTED.finditer(text, start)
-        ]
+        matches += [(match.start(), match.group(2)) for match in _QUOTED.finditer(text, start)]
     found: dict[str, None] = {}
     for _, raw in sorted(matches):
         value = raw.strip(_EDGES).lower()

@@ -68,12 +68,12 @@ def _rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     test, floors = results["test"], results["floors"]
     common = {
         "state": "completed",
-        "threshold": results["calibration"]["threshold"],
+        "threshold": _threshold(results, POOLED),
         "seconds": results["seconds"]["total"],
     }
     rows = []
     for domain, figures in (*test["domains"].items(), (POOLED, test["pooled"])):
-        row = common | {"domain": domain}
+        row = common | {"domain": domain, "threshold": _threshold(results, domain)}
         row |= {"episodes": figures["episodes"], "unsafe": figures["unsafe"]}
         for name in FIGURES:
             one = figures[name]
@@ -86,6 +86,13 @@ def _rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     if floors:
         means |= {f"floor_{name}": floors[name]["mean"] for name in FLOORS}
     return [*rows, common | {"domain": MEAN} | means]
+
+
+def _threshold(results: Mapping[str, Any], domain: str) -> float | None:
+    """The domain's own threshold where it has one, else the pooled; None blocks nothing."""
+    calibration = results["calibration"]
+    own = calibration.get("domains", {}).get(domain, {})
+    return (own if "threshold" in own else calibration)["threshold"]
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

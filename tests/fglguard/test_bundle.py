@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,13 +23,16 @@ GRAPH = GraphSettings(rounds=5)
 CALIBRATION = Calibration(1 / 3, 0.1, "max_recall", 0.75, 0.1, 10, 4)
 
 
-def save(path, *, detector=None, calibration=CALIBRATION, provenance=None, graph=GRAPH):
+def save(
+    path, *, detector=None, calibration=CALIBRATION, domains=None, provenance=None, graph=GRAPH
+):
     save_bundle(
         path,
         detector or build_detector("paper", 384, 4),
         encoder=load_encoder("hashed-words"),
         graph=graph,
         calibration=calibration,
+        domains=domains,
         provenance=provenance or {"run": {"seed": 7}, "site": "Zürich"},
     )
 
@@ -88,6 +92,39 @@ def test_infinite_thresholds_are_strict_json(tmp_path, threshold, word) -> None:
     assert record["calibration"]["threshold"] is None
     assert record["calibration"]["blocks"] == word
     assert load_bundle(tmp_path / "g").calibration == calibration
+
+
+def test_domains_have_their_own_calibrations(tmp_path) -> None:
+    """By every rule; a domain that is not there has the pooled one, and its id."""
+    values, labels = np.arange(60) / 60, [0] * 30 + [0, 1] * 15
+    domains = {
+        "mail": calibrate(values, labels, 0.2, rule="conformal"),
+        "bank": calibrate(values, labels, 0.2, rule="clopper_pearson", risk=0.05),
+        "few": calibrate(values, labels, 0.01, rule="conformal", groups=np.arange(60) // 2),
+    }
+    assert math.isinf(domains["few"].threshold)
+    save(tmp_path / "g", domains=domains)
+    bundle = load_bundle(tmp_path / "g")
+    assert bundle.domains == domains
+    ids = {name: bundle.for_domain(name)[1] for name in domains}
+    assert len({*ids.values(), bundle.calibration_id}) == 4
+    assert bundle.for_domain("mail")[0] == domains["mail"]
+    for name in ("other", None):
+        assert bundle.for_domain(name) == (CALIBRATION, bundle.calibration_id)
+
+
+def test_a_record_of_a_guard_without_rules_or_domains_is_read(saved) -> None:
+    """As they were written before there were several rules: the objective under `rule`."""
+
+    def as_before(record):
+        del record["domains"]
+        old = ("threshold", "blocks", "budget", "recall", "false_positive_rate", "benign", "unsafe")
+        now = record["calibration"]
+        record["calibration"] = {name: now[name] for name in old} | {"rule": now["objective"]}
+
+    resealed(saved / GUARD_FILE, as_before)
+    bundle = load_bundle(saved)
+    assert (bundle.calibration, bundle.domains) == (CALIBRATION, {})
 
 
 def test_thresholds_survive_to_the_last_bit(tmp_path) -> None:
@@ -181,6 +218,19 @@ def resealed(path, change) -> None:
         (lambda r: r.update(calibration="abc"), "guard.json: "),
         (lambda r: r["calibration"].update(budget="0.1"), "calibration.budget: expected 0 to 1"),
         (lambda r: r["calibration"].update(benign=-1), "calibration.benign: expected 0 to inf"),
+        (lambda r: r["calibration"].update(rule="best"), "calibration.rule: expected one of plain"),
+        (lambda r: r["calibration"].update(objective=1), "calibration.objective: expected one"),
+        (lambda r: r["calibration"].update(by=[]), "calibration.by: expected one of episode"),
+        (lambda r: r["calibration"].update(risk=2.0), "calibration.risk: expected 0 to 1"),
+        (lambda r: r["calibration"].update(bins=True), "calibration.bins: expected 0 to inf"),
+        (lambda r: r["calibration"].update(reason=3), "calibration.reason: expected a text"),
+        (lambda r: r["calibration"].update(more=3), "guard.json: .*more"),
+        (lambda r: r.update(domains=[]), "domains: expected an object"),
+        (lambda r: r.update(domains={"a": 1}), "domains.a: expected an object, got 1"),
+        (
+            lambda r: r.update(domains={"a": r["calibration"] | {"budget": 7.0}}),
+            "domains.a.budget: expected 0 to 1, got 7.0",
+        ),
         (lambda r: r["encoder"].update(name=None), "encoder.name: expected a text, got None"),
         (lambda r: r["detector"].update(dimension=10**9), "dimension: expected 1 to 16384"),
     ],
@@ -222,6 +272,11 @@ def test_weights_that_are_not_finite_are_not_saved(tmp_path) -> None:
     with pytest.raises(BundleError, match="parameter head_bias holds NaN or infinity"):
         save(tmp_path / "g", detector=detector)
     assert not (tmp_path / "g").exists()
+
+
+def test_a_threshold_of_nan_is_not_saved(tmp_path) -> None:
+    with pytest.raises(BundleError, match="threshold: expected a number or infinity, got NaN"):
+        save(tmp_path / "g", calibration=replace(CALIBRATION, threshold=math.nan))
 
 
 def test_unwritable_provenance_leaves_the_old_bundle(saved) -> None:

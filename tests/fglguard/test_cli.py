@@ -85,6 +85,7 @@ def test_score_gives_a_verdict_a_line(tmp_path, episodes_file):
         encoder=encoder,
         graph=GraphSettings(),
         calibration=calibrate([0.1, 0.9], [0, 1]),
+        domains={"a": calibrate([0.1, 0.3], [0, 1])},
     )
     output = tmp_path / "verdicts.jsonl"
     done = runner.invoke(
@@ -94,7 +95,12 @@ def test_score_gives_a_verdict_a_line(tmp_path, episodes_file):
     verdicts = [json.loads(line) for line in output.read_text().splitlines()]
     assert len(verdicts) == 20
     assert {v["status"] for v in verdicts} == {"success"}
+    assert {v["threshold"] for v in verdicts} == {0.9}
     assert output.stat().st_mode & 0o777 == 0o600
+    named = runner.invoke(
+        app, ["score", str(tmp_path / "guard"), str(episodes_file), "--domain", "a"]
+    )
+    assert {json.loads(line)["threshold"] for line in named.stdout.splitlines()} == {0.3}
 
 
 def test_a_bad_encoder_costs_no_import(tmp_path, episodes_file):

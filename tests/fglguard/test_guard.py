@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import fglguard
-from fglguard.bundle import load_bundle, save_bundle
-from fglguard.calibration import Calibration
+from fglguard.bundle import Bundle, load_bundle, save_bundle
+from fglguard.calibration import Calibration, calibrate
 from fglguard.detector import build_detector
 from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import load_encoder
@@ -257,3 +257,36 @@ def test_loads_and_scores_where_federation_packages_are_missing(path) -> None:
         check=True,
     )
     assert done.stdout.strip() == "success"
+
+
+def test_the_operators_domain_decides(trained, tmp_path, caplog) -> None:
+    """A domain's threshold above every score allows all; the pooled one splits the episodes."""
+    detector, encoder, calibration, _, scores = trained
+    own = replace(calibration, threshold=1.0)
+    folder = tmp_path / "g"
+    save_bundle(
+        folder,
+        detector,
+        encoder=encoder,
+        graph=SETTINGS,
+        calibration=calibration,
+        domains={"mail": own},
+    )
+    pooled, mail = Guard.load(folder), Guard.load(folder, domain="mail")
+    assert (pooled.threshold, mail.threshold) == (calibration.threshold, 1.0)
+    ids = {guard.score(EPISODES[:1])[0].calibration_id for guard in (pooled, mail)}
+    assert len(ids) == 2
+    assert [v.blocked for v in mail.score(EPISODES)] == (scores.corroborated >= 1.0).tolist()
+    assert {v.threshold for v in mail.score([poisoned()])} == {1.0}
+    assert not caplog.records
+    other = Guard.load(folder, domain="males")
+    assert other.threshold == calibration.threshold
+    assert "no threshold of its own for domain 'males' (it has: mail)" in caplog.text
+
+
+def test_a_guard_that_blocks_nothing_says_so(trained, caplog) -> None:
+    detector, encoder, *_ = trained
+    nothing = calibrate([0.1, 0.9], [0, 1], rule="conformal")
+    bundle = Bundle(detector, encoder.name, encoder.fingerprint, SETTINGS, nothing, "m", "c")
+    Guard(bundle, encoder)
+    assert "BLOCKS NOTHING: conformal: a budget of 0.1 needs at least 9 benign" in caplog.text

@@ -60,6 +60,7 @@ def test_a_misspelt_key_gets_a_suggestion():
     [
         ({"strategy.name": "pooled", "federation.fraction": 0.5}, "federation.fraction"),
         ({"faults.crash_round": 1, "faults.crash_client": 8}, "faults.crash_client"),
+        ({"calibration.scores": "histogram", "calibration.by": "group"}, "calibration.by"),
     ],
 )
 def test_values_that_do_not_go_together_are_refused_by_name(changes, key):

@@ -53,7 +53,7 @@ def test_equals_brute_force(pairs, budget) -> None:
         return
     found = calibrate(values, labels, budget)
     assert (found.threshold, found.recall, found.false_positive_rate) == expected
-    assert found.rule == ("max_recall" if any(labels) else "benign_only")
+    assert found.objective == ("max_recall" if any(labels) else "benign_only")
     assert (found.benign, found.unsafe) == (labels.count(False), labels.count(True))
     assert found.false_positive_rate <= found.budget == budget
 
