@@ -15,9 +15,9 @@ from rich.console import Console
 from fglguard.corpora import corpus
 from fglguard.encoder import ENCODERS, Encoder, load_encoder
 from fglguard.episode import Problem, read_episodes
-from fglguard.errors import CorpusError, EncoderError, EpisodeError, FglguardError
+from fglguard.errors import CorpusError, EncoderError, EpisodeError, FglguardError, SettingsError
 from fglguard.files import write_atomically
-from fglguard.graph import GraphSettings, NodeFeature
+from fglguard.graph import PRESET_FEATURES, GraphSettings, NodeFeature
 from fglguard.silo import Silo
 from fglguard.silo_report import print_silo
 
@@ -116,9 +116,14 @@ def embed_corpus(
     messages: Annotated[
         bool, typer.Option("--messages", help="For detector.edge_feature=message.")
     ] = False,
+    preset: Annotated[str, typer.Option(help="detector.preset of the runs.")] = "paper",
 ) -> None:
     """Embed a silo's texts and pack its graphs, so that it can train and score."""
-    graph = GraphSettings(rounds, node_feature, messages)
+    if preset not in PRESET_FEATURES:
+        raise SettingsError(
+            f"--preset: expected one of {', '.join(PRESET_FEATURES)}, got {preset!r}"
+        )
+    graph = GraphSettings(rounds, node_feature, messages, **PRESET_FEATURES[preset])
     if encoder == "none":
         raise EncoderError(f"--encoder: expected one of {', '.join(ENCODERS)}, got 'none'")
     _embed(Silo.open(path), _encoder(encoder), graph)

@@ -16,7 +16,7 @@ from fglguard.settings import DetectorSettings
 if TYPE_CHECKING:
     from fglguard.packed_graphs import GraphBatch
 
-Preset = Literal["paper"]
+Preset = Literal["paper", "recommended", "small"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 
@@ -32,6 +32,8 @@ class Role(StrEnum):
     ATTENTION = "attention"
     HEAD = "head"
     BIAS = "bias"
+    STATISTIC = "statistic"
+    """Not trained: set by the server from sums over all sites."""
 
 
 class Detector(nn.Module, ABC):
@@ -63,6 +65,14 @@ class Detector(nn.Module, ABC):
     def forward(self, batch: "GraphBatch") -> Tensor:
         """Logits [N], one for each node of the batch; sigmoid gives the anomaly scores s."""
         return self.head(self.hidden(batch))
+
+    def training_logits(self, hidden: Tensor) -> Tensor:
+        """Logits [N] that the detection loss is taken of; `head`'s, unless a part does not train.
+
+        Args:
+            hidden: The batch's node representations [N, H].
+        """
+        return self.head(hidden)
 
     def episode_logits(self, logits: Tensor, batch: "GraphBatch") -> Tensor:
         """Logits [G] of the batch's episodes, from those of its nodes [N]; see `read_out`."""
@@ -187,7 +197,7 @@ def build_detector(
     """A detector with fresh weights.
 
     Args:
-        preset: `paper`.
+        preset: `paper`, `recommended` or `small`.
         dimension: Width of the node features: the encoder's, or what `options` make of it.
         seed: Same seed, same weights, whatever else the process has drawn.
         options: Departures from the preset.
@@ -201,7 +211,11 @@ def build_detector(
         )
     if dimension < 1:
         raise SettingsError(f"dimension: expected at least 1, got {dimension}")
-    return GraphAttentionDetector(dimension, seed, options)
+    if preset == "paper":
+        return GraphAttentionDetector(dimension, seed, options)
+    from fglguard.flow_detector import FlowDetector
+
+    return FlowDetector(preset, dimension, options)
 
 
 def detector_of(settings: DetectorSettings, dimension: int, seed: int) -> Detector:

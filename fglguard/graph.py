@@ -6,7 +6,8 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from types import MappingProxyType
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 from fglguard.episode import Episode, Message
 from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
+from fglguard.flow.calls import Lookup, flow_texts, message_flows
+from fglguard.flow.features import WIDTH, agent_flows
+from fglguard.hashed_text import SparseRows, hashed_text
 from fglguard.settings import DetectorSettings
 
 GRAPH_FORMAT = 1
@@ -21,6 +25,16 @@ GRAPH_FORMAT = 1
 
 NodeFeature = Literal["mean", "last", "mean_last"]
 NODE_FEATURES: tuple[NodeFeature, ...] = get_args(NodeFeature)
+
+PRESET_FEATURES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "paper": {},
+        "recommended": {"flow": True, "word_bits": 12, "letter_bits": 12},
+        "small": {"flow": True, "word_bits": 10},
+    }
+)
+"""What the graphs of a preset hold besides the paper's."""
+MOST_BITS = 20
 
 _KIND_CODES = {kind: code for code, kind in enumerate(AGENT_KINDS)}
 
@@ -34,6 +48,9 @@ class GraphSettings:
         node_feature: What stands for a node: its utterances averaged, its last one, or both side
             by side.
         messages: Whether an edge carries the messages sent along it, averaged.
+        flow: Whether nodes carry information-flow features.
+        word_bits: log2 of the buckets that an agent's words are hashed into; 0: no words.
+        letter_bits: Likewise of its letter sequences.
 
     Raises:
         SettingsError: A value is not one of those above.
@@ -42,6 +59,9 @@ class GraphSettings:
     rounds: int = 3
     node_feature: NodeFeature = "mean"
     messages: bool = False
+    flow: bool = False
+    word_bits: int = 0
+    letter_bits: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 0:
@@ -53,13 +73,26 @@ class GraphSettings:
                 f"graph node_feature: expected one of {', '.join(NODE_FEATURES)}, "
                 f"got {self.node_feature!r}"
             )
-        if not isinstance(self.messages, bool):
-            raise SettingsError(f"graph messages: expected true or false, got {self.messages!r}")
+        for name in ("messages", "flow"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise SettingsError(f"graph {name}: expected true or false, got {value!r}")
+        for name in ("word_bits", "letter_bits"):
+            bits = getattr(self, name)
+            if type(bits) is not int or not 0 <= bits <= MOST_BITS:
+                raise SettingsError(
+                    f"graph {name}: expected a whole number from 0 to {MOST_BITS}, got {bits!r}"
+                )
 
     @classmethod
     def of(cls, settings: DetectorSettings) -> GraphSettings:
         """The graphs that a run's detector needs."""
-        return cls(settings.rounds, settings.node_feature, settings.edge_feature == "message")
+        return cls(
+            settings.rounds,
+            settings.node_feature,
+            settings.edge_feature == "message",
+            **PRESET_FEATURES[settings.preset],
+        )
 
     def node_width(self, encoder_dimension: int) -> int:
         """Width of a node's features, of utterance vectors of width `encoder_dimension`."""
@@ -79,17 +112,41 @@ class GraphSettings:
         }
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
-    def departures(self) -> dict[str, str | bool]:
+    @property
+    def preset(self) -> str:
+        """The preset whose features these are."""
+        own = {name: getattr(self, name) for name in ("flow", "word_bits", "letter_bits")}
+        none = {"flow": False, "word_bits": 0, "letter_bits": 0}
+        for preset, features in PRESET_FEATURES.items():
+            if {**none, **features} == own:
+                return preset
+        raise SettingsError(f"graphs: no preset has the features {own}")
+
+    @property
+    def flow_width(self) -> int:
+        """Width of a node's flow features; 0: nodes carry none."""
+        return WIDTH if self.flow else 0
+
+    @property
+    def has_text(self) -> bool:
+        """Whether nodes carry hashed words or letters."""
+        return bool(self.word_bits or self.letter_bits)
+
+    def departures(self) -> dict[str, str | bool | int]:
         """What differs from the paper's graphs, the window aside.
 
         The fingerprint holds nothing else, so that graphs packed before a choice existed stay
         valid.
         """
-        departures: dict[str, str | bool] = {}
+        departures: dict[str, str | bool | int] = {}
         if self.node_feature != "mean":
             departures["node_feature"] = self.node_feature
-        if self.messages:
-            departures["messages"] = True
+        for name in ("messages", "flow"):
+            if getattr(self, name):
+                departures[name] = True
+        for name in ("word_bits", "letter_bits"):
+            if getattr(self, name):
+                departures[name] = getattr(self, name)
         return departures
 
 
@@ -105,6 +162,8 @@ class EpisodeGraph:
         dst: [e] int32, who heard. Each pair occurs once, sorted by (dst, src), without self-loops.
         final: The node whose answer is guarded.
         edge: [e, d] float32, the messages of an edge averaged; None if the settings want none.
+        flow: [n, flow width] float32, information-flow features; None likewise.
+        text: A row a node of hashed words and letters; None likewise.
     """
 
     x: NDArray[np.float32]
@@ -114,10 +173,15 @@ class EpisodeGraph:
     dst: NDArray[np.int32]
     final: int
     edge: NDArray[np.float32] | None = None
+    flow: NDArray[np.float32] | None = None
+    text: SparseRows | None = None
 
 
 def episode_graph(
-    episode: Episode, vectors: NDArray[np.float32], settings: GraphSettings
+    episode: Episode,
+    vectors: NDArray[np.float32],
+    settings: GraphSettings,
+    lookup: Lookup | None = None,
 ) -> EpisodeGraph:
     """Turn an episode into its graph; training and live scoring both come through here.
 
@@ -133,7 +197,8 @@ def episode_graph(
     Args:
         episode: The episode.
         vectors: [messages, d] float32, `vectors[m]` = phi of message m's text.
-        settings: The window and the features.
+        settings: The window and the features. Flow and text features look at the whole episode.
+        lookup: Embeddings of `beside_messages`; only needed where there are any.
 
     Raises:
         ValueError: `vectors` does not have one row a message.
@@ -155,15 +220,29 @@ def episode_graph(
     said = np.asarray(vectors[first:], np.float32)
     sent = _sent_messages(window, index)
     src, dst = _edges({(receiver, sender) for receiver, sender, _ in sent})
+    agents = tuple(agent.id for agent in nodes)
+    flow = None
+    if settings.flow:
+        assert lookup is not None
+        flow = agent_flows(episode, message_flows(episode, vectors, lookup), agents)
     return EpisodeGraph(
         x=_node_features(said, window, index, settings.node_feature),
         kind=np.array([_KIND_CODES[agent.kind] for agent in nodes], dtype=np.uint8),
-        agent_ids=tuple(agent.id for agent in nodes),
+        agent_ids=agents,
         src=src,
         dst=dst,
         final=index[episode.final_agent],
         edge=_edge_means(said, sent) if settings.messages else None,
+        flow=flow,
+        text=hashed_text(episode, agents, settings.word_bits, settings.letter_bits)
+        if settings.has_text
+        else None,
     )
+
+
+def beside_messages(episode: Episode, settings: GraphSettings) -> list[str]:
+    """Texts that must be embedded besides the messages, each once."""
+    return flow_texts(episode) if settings.flow else []
 
 
 def _window_start(episode: Episode, rounds: int) -> int:

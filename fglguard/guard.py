@@ -16,7 +16,7 @@ from fglguard.bundle import Bundle, load_bundle
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.episode import Episode
 from fglguard.errors import BundleError, SettingsError
-from fglguard.graph import EpisodeGraph, episode_graph
+from fglguard.graph import EpisodeGraph, beside_messages, episode_graph
 from fglguard.packed_graphs import collate, pack
 from fglguard.reasons import reason
 from fglguard.training import batch_scores
@@ -172,14 +172,19 @@ class Guard:
 
     def _graphs(self, episodes: Sequence[Episode]) -> list[EpisodeGraph]:
         """Each distinct text is encoded once."""
+        settings = self.bundle.graph
         rows: dict[str, int] = {}
         for episode in episodes:
-            for text in episode.texts:
+            for text in (*episode.texts, *beside_messages(episode, settings)):
                 rows.setdefault(text, len(rows))
         vectors = self.encoder.encode(list(rows))
+
+        def lookup(texts: Sequence[str]) -> NDArray[np.float32]:
+            found: NDArray[np.float32] = vectors[[rows[text] for text in texts]]
+            return found
+
         return [
-            episode_graph(episode, vectors[[rows[t] for t in episode.texts]], self.bundle.graph)
-            for episode in episodes
+            episode_graph(episode, lookup(episode.texts), settings, lookup) for episode in episodes
         ]
 
     def _verdict(

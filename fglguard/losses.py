@@ -28,7 +28,7 @@ def detection_loss(
     """Mean binary cross-entropy of a batch, and how many logits the mean is over.
 
     Args:
-        detector: Its head and, for `final`, its readout are used.
+        detector: Its training logits and, for `final`, its readout are used.
         hidden: The batch's node representations [N, H].
         batch: The graphs.
         labels: `broadcast`: over all nodes, each with its graph's label; `final`: over the
@@ -36,7 +36,7 @@ def detection_loss(
         class_weights: Weight of a safe and of an unsafe term, [2]; None: 1 each. The sum of the
             weighted terms is still divided by their number.
     """
-    logits = detector.head(hidden)
+    logits = detector.training_logits(hidden)
     if labels == "broadcast":
         wanted = batch.label[batch.graph]
     else:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.graph import EpisodeGraph
+from fglguard.hashed_text import SparseRows
 
 if TYPE_CHECKING:
     import torch
 
-NODE_ARRAYS = ("x", "kind")
+NODE_ARRAYS = ("x", "kind", "flow")
 """Fields of `PackedGraphs` with one row a node."""
 EDGE_ARRAYS = ("src", "dst", "edge")
 """Those with one row an edge."""
@@ -32,6 +33,11 @@ class PackedGraphs:
         src: [E] int32, node index **within its graph**.
         dst: [E] int32, likewise.
         edge: [E, d] float32, the features of an edge; [E, 0] if edges carry none.
+        flow: [N, F] float32, information-flow features; [N, 0] if nodes carry none.
+        text_offsets: [N + 1] int64; node n's hashed text has entries text_offsets[n] :
+            text_offsets[n + 1]; all 0 if nodes carry none.
+        text_columns: [entries] int32.
+        text_values: [entries] float32.
         node_offsets: [G + 1] int64; graph g owns nodes node_offsets[g] : node_offsets[g + 1].
         edge_offsets: [G + 1] int64, likewise for edges.
         final: [G] int32, node index within the graph.
@@ -43,6 +49,10 @@ class PackedGraphs:
     src: NDArray[np.int32]
     dst: NDArray[np.int32]
     edge: NDArray[np.float32]
+    flow: NDArray[np.float32]
+    text_offsets: NDArray[np.int64]
+    text_columns: NDArray[np.int32]
+    text_values: NDArray[np.float32]
     node_offsets: NDArray[np.int64]
     edge_offsets: NDArray[np.int64]
     final: NDArray[np.int32]
@@ -70,7 +80,15 @@ class PackedGraphs:
         arrays: dict[str, NDArray[Any]] = {
             name: getattr(self, name)[some] for names, some in rows.items() for name in names
         }
-        return PackedGraphs(**arrays, node_offsets=node_offsets, edge_offsets=edge_offsets)
+        entries, text_offsets = _rows(self.text_offsets, node_rows)
+        return PackedGraphs(
+            **arrays,
+            text_offsets=text_offsets,
+            text_columns=self.text_columns[entries],
+            text_values=self.text_values[entries],
+            node_offsets=node_offsets,
+            edge_offsets=edge_offsets,
+        )
 
 
 def _rows(
@@ -105,7 +123,9 @@ def pack(
         kind=np.concatenate([graph.kind for graph in graphs]),
         src=np.concatenate([graph.src for graph in graphs]),
         dst=np.concatenate([graph.dst for graph in graphs]),
-        edge=_edge_features(graphs),
+        edge=_features([graph.edge for graph in graphs], [len(graph.src) for graph in graphs]),
+        flow=_features([graph.flow for graph in graphs], [len(graph.x) for graph in graphs]),
+        **_texts(graphs),
         node_offsets=_offsets([len(graph.x) for graph in graphs]),
         edge_offsets=_offsets([len(graph.src) for graph in graphs]),
         final=np.array([graph.final for graph in graphs], dtype=np.int32),
@@ -127,21 +147,42 @@ def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
     }
     return PackedGraphs(
         **arrays,
+        text_offsets=_joined([part.text_offsets for part in parts]),
+        text_columns=np.concatenate([part.text_columns for part in parts]),
+        text_values=np.concatenate([part.text_values for part in parts]),
         node_offsets=_joined([part.node_offsets for part in parts]),
         edge_offsets=_joined([part.edge_offsets for part in parts]),
     )
 
 
-def _edge_features(graphs: Sequence[EpisodeGraph]) -> NDArray[np.float32]:
-    features = [graph.edge for graph in graphs if graph.edge is not None]
+def _features(
+    parts: Sequence[NDArray[np.float32] | None], rows: Sequence[int]
+) -> NDArray[np.float32]:
+    """Features of all graphs, [rows, width]; of width 0 where the graphs carry none."""
+    features = [part for part in parts if part is not None]
     if not features:
-        return np.zeros((sum(len(graph.src) for graph in graphs), 0), dtype=np.float32)
-    if len(features) != len(graphs):
+        return np.zeros((sum(rows), 0), dtype=np.float32)
+    if len(features) != len(parts):
         raise ValueError(
-            f"graphs: expected edge features in all or in none, "
-            f"got them in {len(features)} of {len(graphs)}"
+            f"graphs: expected edge and flow features in all or in none, "
+            f"got them in {len(features)} of {len(parts)}"
         )
     return np.concatenate(features)
+
+
+def _texts(graphs: Sequence[EpisodeGraph]) -> dict[str, NDArray[Any]]:
+    empty = (np.zeros(0, np.int32), np.zeros(0, np.float32))
+    rows = [
+        SparseRows(np.zeros(len(graph.x) + 1, np.int64), *empty)
+        if graph.text is None
+        else graph.text
+        for graph in graphs
+    ]
+    return {
+        "text_offsets": _joined([row.offsets for row in rows]),
+        "text_columns": np.concatenate([row.columns for row in rows]),
+        "text_values": np.concatenate([row.values for row in rows]),
+    }
 
 
 def _offsets(counts: Sequence[int]) -> NDArray[np.int64]:
@@ -164,6 +205,10 @@ class GraphBatch:
         src: [E] int64, **batch-wide** node index of the speaker.
         dst: [E] int64, of the hearer. Every node has exactly one self-loop; they come last.
         edge: [E, d] float32 edge features, zeros on self-loops; [E, 0] if edges carry none.
+        flow: [N, F] float32 information-flow features; [N, 0] if nodes carry none.
+        text_starts: [N] int64, where each node's entries of hashed text begin.
+        text_columns: [entries] int64.
+        text_values: [entries] float32.
         graph: [N] int64, the graph of a node.
         final: [G] int64, batch-wide index of each graph's final agent.
         label: [G] float32; 1 unsafe, 0 safe, -1 unknown.
@@ -175,6 +220,10 @@ class GraphBatch:
     src: torch.Tensor
     dst: torch.Tensor
     edge: torch.Tensor
+    flow: torch.Tensor
+    text_starts: torch.Tensor
+    text_columns: torch.Tensor
+    text_values: torch.Tensor
     graph: torch.Tensor
     final: torch.Tensor
     label: torch.Tensor
@@ -193,6 +242,7 @@ def collate(
     edge_rows, edge_offsets = _rows(packed.edge_offsets, chosen)
     shift = np.repeat(node_offsets[:-1], np.diff(edge_offsets))
     loops = np.arange(len(node_rows))
+    entries, text_offsets = _rows(packed.text_offsets, node_rows)
     silent = np.zeros((len(loops), packed.edge.shape[1]), dtype=np.float32)
     return GraphBatch(
         x=torch.from_numpy(packed.x[node_rows]),
@@ -200,6 +250,10 @@ def collate(
         src=torch.from_numpy(np.concatenate((packed.src[edge_rows] + shift, loops))),
         dst=torch.from_numpy(np.concatenate((packed.dst[edge_rows] + shift, loops))),
         edge=torch.from_numpy(np.concatenate((packed.edge[edge_rows], silent))),
+        flow=torch.from_numpy(packed.flow[node_rows]),
+        text_starts=torch.from_numpy(text_offsets[:-1]),
+        text_columns=torch.from_numpy(packed.text_columns[entries].astype(np.int64)),
+        text_values=torch.from_numpy(packed.text_values[entries]),
         graph=torch.from_numpy(np.repeat(np.arange(len(chosen)), np.diff(node_offsets))),
         final=torch.from_numpy(packed.final[chosen] + node_offsets[:-1]),
         label=torch.from_numpy(packed.label[chosen].astype(np.float32)),

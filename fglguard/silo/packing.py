@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.episode import Episode
+from fglguard.flow.calls import Lookup
 from fglguard.graph import GraphSettings, episode_graph
 from fglguard.packed_graphs import PackedGraphs, concatenate, pack
 from fglguard.progress import Advance
@@ -15,6 +17,7 @@ from fglguard.silo.arrays import make_private_folder, map_array, save_array
 
 GRAPHS = "graphs"
 _BLOCK = 1024
+_TEXT = ("text_offsets", "text_columns", "text_values")
 
 
 def pack_episodes(
@@ -22,6 +25,7 @@ def pack_episodes(
     vectors: NDArray[np.float32],
     message_text: NDArray[np.int64],
     settings: GraphSettings,
+    lookup: Lookup,
     advance: Advance,
 ) -> PackedGraphs:
     """Graphs of all episodes, in order.
@@ -31,6 +35,7 @@ def pack_episodes(
         vectors: [texts, d] one row a distinct text.
         message_text: [messages] row of each message's text, episode by episode.
         settings: The window and the features.
+        lookup: Embeddings of what is embedded besides the messages.
         advance: Called with the number of episodes done.
     """
     parts: list[PackedGraphs] = []
@@ -38,7 +43,8 @@ def pack_episodes(
     first = 0
     for episode in episodes:
         last = first + len(episode.messages)
-        graphs.append(episode_graph(episode, vectors[message_text[first:last]], settings))
+        said = vectors[message_text[first:last]]
+        graphs.append(episode_graph(episode, said, settings, lookup))
         labels.append(episode.unsafe)
         first = last
         if len(graphs) == _BLOCK:
@@ -51,7 +57,7 @@ def pack_episodes(
     return concatenate(parts)
 
 
-def save_graphs(folder: Path, packed: PackedGraphs) -> list[Path]:
+def save_graphs(folder: Path, packed: PackedGraphs, settings: GraphSettings) -> list[Path]:
     """Write one array a file, none for features that these graphs lack; returns the paths."""
     make_private_folder(folder.parent)
     make_private_folder(folder)
@@ -59,18 +65,18 @@ def save_graphs(folder: Path, packed: PackedGraphs) -> list[Path]:
     return [
         save_array(folder / f"{name}.npy", array)
         for name, array in arrays.items()
-        if array.ndim == 1 or array.shape[1]
+        if (array.ndim == 1 or array.shape[1]) and (settings.has_text or name not in _TEXT)
     ]
 
 
-def map_graphs(folder: Path, graphs: int, node_width: int, edge_width: int) -> PackedGraphs:
+def map_graphs(folder: Path, graphs: int, settings: GraphSettings, dimension: int) -> PackedGraphs:
     """Map the arrays that `save_graphs` wrote.
 
     Args:
         folder: Where.
         graphs: How many.
-        node_width: Width of a node's features.
-        edge_width: Width of an edge's features; 0: edges carry none.
+        settings: What they hold.
+        dimension: Width of an utterance's embedding.
 
     Raises:
         SiloError: A file is missing, damaged, or does not fit with the others.
@@ -79,11 +85,13 @@ def map_graphs(folder: Path, graphs: int, node_width: int, edge_width: int) -> P
     edge_offsets = map_array(folder / "edge_offsets.npy", np.int64, (graphs + 1,))
     nodes, edges = int(node_offsets[-1]), int(edge_offsets[-1])
     return PackedGraphs(
-        x=map_array(folder / "x.npy", np.float32, (nodes, node_width)),
+        x=map_array(folder / "x.npy", np.float32, (nodes, settings.node_width(dimension))),
         kind=map_array(folder / "kind.npy", np.uint8, (nodes,)),
         src=map_array(folder / "src.npy", np.int32, (edges,)),
         dst=map_array(folder / "dst.npy", np.int32, (edges,)),
-        edge=_map_features(folder / "edge.npy", edges, edge_width),
+        edge=_map_features(folder / "edge.npy", edges, settings.edge_width(dimension)),
+        flow=_map_features(folder / "flow.npy", nodes, settings.flow_width),
+        **_map_text(folder, nodes, settings),
         node_offsets=node_offsets,
         edge_offsets=edge_offsets,
         final=map_array(folder / "final.npy", np.int32, (graphs,)),
@@ -93,3 +101,16 @@ def map_graphs(folder: Path, graphs: int, node_width: int, edge_width: int) -> P
 
 def _map_features(path: Path, rows: int, width: int) -> NDArray[np.float32]:
     return map_array(path, np.float32, (rows, width)) if width else np.zeros((rows, 0), np.float32)
+
+
+def _map_text(folder: Path, nodes: int, settings: GraphSettings) -> dict[str, NDArray[Any]]:
+    if not settings.has_text:
+        arrays = (np.zeros(nodes + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+        return dict(zip(_TEXT, arrays, strict=True))
+    offsets = map_array(folder / "text_offsets.npy", np.int64, (nodes + 1,))
+    entries = (int(offsets[-1]),)
+    return {
+        "text_offsets": offsets,
+        "text_columns": map_array(folder / "text_columns.npy", np.int32, entries),
+        "text_values": map_array(folder / "text_values.npy", np.float32, entries),
+    }

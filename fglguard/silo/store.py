@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from fglguard.encoder import Encoder
 from fglguard.episode import Episode, episode_from_record
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings
+from fglguard.graph import GraphSettings, beside_messages
 from fglguard.packed_graphs import PackedGraphs
 from fglguard.progress import progress_bar
 from fglguard.silo.arrays import map_array
 from fglguard.silo.attributes import ATTRIBUTES, Attribute, collect, read_attributes
 from fglguard.silo.embeddings import encode_missing, gather, known_rows
 from fglguard.silo.importing import import_episodes
-from fglguard.silo.index import EPISODES, TEXT_ID_BYTES
+from fglguard.silo.index import EPISODES, TEXT_ID_BYTES, text_id
 from fglguard.silo.lock import writing
+from fglguard.silo.lookup import TextLookup
 from fglguard.silo.manifest import (
     Manifest,
     StoredGraphs,
@@ -204,12 +205,7 @@ class Silo:
         if not len(self._missing_rows(encoder.fingerprint)):
             return
         with self._writing(lock_seconds):
-            missing = self._missing_texts(encoder.fingerprint)
-            with progress_bar(f"{self.name}: {encoder.name}", len(missing), progress) as advance:
-                for manifest in encode_missing(
-                    self.path, self._manifest, encoder, missing, advance
-                ):
-                    self._commit(manifest)
+            self._encode(encoder, self._missing_texts(encoder.fingerprint), progress)
 
     def prepare(
         self,
@@ -229,6 +225,8 @@ class Silo:
         if fingerprint not in self._manifest.graphs:
             with self._writing(lock_seconds):
                 if fingerprint not in self._manifest.graphs:
+                    # Messages stand encoded by now, so that their number alone tells.
+                    self._encode(encoder, self._missing_beside(encoder, settings), progress)
                     self._pack(fingerprint, encoder.fingerprint, settings, progress)
         return self.graphs(encoder.fingerprint, settings)
 
@@ -243,8 +241,8 @@ class Silo:
         return map_graphs(
             self.path / stored.folder,
             len(self),
-            settings.node_width(dimension),
-            settings.edge_width(dimension),
+            settings,
+            dimension,
         )
 
     def nodes(self, encoder_fingerprint: str, settings: GraphSettings) -> NDArray[np.int64]:
@@ -353,14 +351,31 @@ class Silo:
                     missing[self._text_ids[row].tobytes()] = text
         return missing
 
+    def _missing_beside(self, encoder: Encoder, settings: GraphSettings) -> dict[bytes, str]:
+        """Texts beside the messages that these graphs need and that are not encoded."""
+        known = known_rows(self.path, self._manifest.embeddings.get(encoder.fingerprint))
+        texts = {t: None for episode in self.episodes() for t in beside_messages(episode, settings)}
+        return {key: text for text in texts if (key := text_id(text)) not in known}
+
+    def _encode(self, encoder: Encoder, missing: dict[bytes, str], progress: bool) -> None:
+        if not missing:
+            return
+        with progress_bar(f"{self.name}: {encoder.name}", len(missing), progress) as advance:
+            for manifest in encode_missing(self.path, self._manifest, encoder, missing, advance):
+                self._commit(manifest)
+
     def _pack(
         self, fingerprint: str, encoder_fingerprint: str, settings: GraphSettings, progress: bool
     ) -> None:
-        vectors = gather(self.path, self._manifest.embeddings[encoder_fingerprint], self._text_ids)
+        embedding = self._manifest.embeddings[encoder_fingerprint]
+        vectors = gather(self.path, embedding, self._text_ids)
+        lookup = TextLookup(self.path, embedding)
         with progress_bar(f"{self.name}: graphs", len(self), progress) as advance:
-            packed = pack_episodes(self.episodes(), vectors, self._message_text, settings, advance)
+            packed = pack_episodes(
+                self.episodes(), vectors, self._message_text, settings, lookup, advance
+            )
         folder = self._data / GRAPHS / fingerprint
-        files = describe(self.path, save_graphs(folder, packed))
+        files = describe(self.path, save_graphs(folder, packed, settings))
         stored = StoredGraphs(
             encoder_fingerprint, settings.rounds, folder.relative_to(self.path).as_posix()
         )
@@ -400,6 +415,8 @@ class Silo:
             options += f" --node-feature {settings.node_feature}"
         if settings.messages:
             options += " --messages"
+        if settings.flow or settings.has_text:
+            options += f" --preset {settings.preset}"
         return (
             f"{self.path}: no graphs of the last {settings.rounds} rounds{features} with encoder "
             f"{encoder_fingerprint} (encoders prepared: {prepared}); "

@@ -1,0 +1,76 @@
+"""Flow features of an agent: its messages' and those of the agents it hears, pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fglguard.episode import Episode
+from fglguard.flow.calls import FEATURES, MessageFlow
+
+POOLED = (
+    ("provenance", "max"),
+    ("provenance", "mean"),
+    ("provenance_mean", "max"),
+    ("tainted", "max"),
+    ("tainted", "mean"),
+    ("echo", "max"),
+    ("closest", "max"),
+    ("coverage", "max"),
+    ("strongest", "mean"),
+    ("refusal", "last"),
+)
+"""Columns of an agent's flow features: which feature of a message, and how it is pooled.
+
+`max` and `mean` run over calls, or over all messages where there is no call; `last` is the last
+message's.
+"""
+WIDTH = len(POOLED)
+PROVENANCE = POOLED.index(("provenance", "max"))
+
+
+def agent_flows(
+    episode: Episode, flows: Iterable[MessageFlow], agents: Sequence[str]
+) -> NDArray[np.float32]:
+    """Pooled flow features of agents, [len(agents), WIDTH]; zeros for who is no agent.
+
+    An agent answers for what it did and for what the agents did whose messages it received.
+
+    Args:
+        episode: The episode.
+        flows: Of its agents' messages, in order.
+        agents: Ids of the nodes, in their order.
+    """
+    kinds = episode.kinds
+    by_sender: dict[str, list[MessageFlow]] = {}
+    for flow in flows:
+        by_sender.setdefault(episode.messages[flow.message].sender, []).append(flow)
+    heard = _heard_agents(episode, kinds)
+    pooled = np.zeros((len(agents), WIDTH), dtype=np.float32)
+    for place, agent in enumerate(agents):
+        if kinds[agent] == "agent":
+            senders = {agent, *heard.get(agent, ())}
+            own = [flow for sender in senders for flow in by_sender.get(sender, ())]
+            if own:
+                pooled[place] = _pool(sorted(own, key=lambda flow: flow.message))
+    return pooled
+
+
+def _heard_agents(episode: Episode, kinds: Mapping[str, str]) -> dict[str, set[str]]:
+    heard: dict[str, set[str]] = {}
+    for message in episode.messages:
+        if kinds[message.sender] == "agent":
+            for receiver in message.receivers:
+                heard.setdefault(receiver, set()).add(message.sender)
+    return heard
+
+
+def _pool(flows: Sequence[MessageFlow]) -> NDArray[np.float32]:
+    calls = [flow for flow in flows if flow.call] or flows
+    rows = np.stack([flow.features for flow in calls])
+    parts = {"max": rows.max(axis=0), "mean": rows.mean(axis=0), "last": flows[-1].features}
+    return np.array(
+        [parts[how][FEATURES.index(feature)] for feature, how in POOLED], dtype=np.float32
+    )

@@ -1,0 +1,120 @@
+"""Taint: values that entered through something untrusted and left by an agent's call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fglguard.episode import Episode
+from fglguard.flow.phrases import words
+from fglguard.flow.values import values
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A span that an agent could have been told something by.
+
+    Attributes:
+        message: Number of the message that holds it.
+        text: The span.
+        lower: In lower case.
+        words: Its distinct words.
+        likeness: I(span): how much it sounds like an instruction.
+    """
+
+    message: int
+    text: str
+    lower: str
+    words: frozenset[str]
+    likeness: float
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A value in an agent's message that no user gave and an untrusted span did.
+
+    Attributes:
+        value: The value, lower case.
+        span: The first untrusted span that holds it.
+        likeness: How much that span sounds like an instruction.
+        source: Number of the message with the span.
+        message: Number of the agent's message.
+        path: Who the value passed through: the source's sender, agents that repeated it in
+            between, and the agent whose message it is. Ids, each once, in order.
+    """
+
+    value: str
+    span: str
+    likeness: float
+    source: int
+    message: int
+    path: tuple[str, ...]
+
+
+class Ledger:
+    """What has been said so far, by whom it can be trusted."""
+
+    def __init__(self, episode: Episode) -> None:
+        """Nothing said yet."""
+        self._episode = episode
+        self._asked = ""
+        self._repeated: list[tuple[int, str]] = []
+        self.asked_words: frozenset[str] = frozenset()
+        self.sources: list[Source] = []
+
+    def ask(self, text: str) -> None:
+        """Take in what a user said: its values are authorised."""
+        self._asked += f" {text.lower()}"
+        self.asked_words |= words(text)
+
+    def hear(self, message: int, spans: Sequence[str], likeness: NDArray[np.float32]) -> None:
+        """Take in the spans of an untrusted message."""
+        self.sources += [
+            Source(message, span, span.lower(), words(span), float(one))
+            for span, one in zip(spans, likeness, strict=True)
+        ]
+
+    def repeat(self, message: int, text: str) -> None:
+        """Take in what an agent itself said, through which a value may have passed on."""
+        self._repeated.append((message, text.lower()))
+
+    def taints(self, message: int) -> list[Taint]:
+        """The tainted values of an agent's message, in order of appearance."""
+        said = self._episode.messages[message]
+        found = []
+        for value in values(said.text, said.kind == "call"):
+            if value in self._asked:
+                continue
+            source = next(
+                (
+                    source
+                    for source in self.sources
+                    if value in source.lower
+                    and self._episode.messages[source.message].sender != said.sender
+                ),
+                None,
+            )
+            if source is not None:
+                found.append(
+                    Taint(
+                        value,
+                        source.text,
+                        source.likeness,
+                        source.message,
+                        message,
+                        self._path(value, source.message, said.sender),
+                    )
+                )
+        return found
+
+    def _path(self, value: str, source: int, last: str) -> tuple[str, ...]:
+        messages = self._episode.messages
+        between = [
+            messages[number].sender
+            for number, text in self._repeated
+            if number > source and value in text
+        ]
+        return tuple(dict.fromkeys([messages[source].sender, *between, last]))
