@@ -95,7 +95,8 @@ def brier_of(scores: Floats, unsafe: Flags) -> Statistic:
     squared = (scores - unsafe) ** 2
 
     def statistic(weights: Floats) -> Floats:
-        return quotient(weights @ squared, weights.sum(axis=1))
+        # No matrix product: its sums depend on how many resamples stand in a block.
+        return quotient((weights * squared).sum(axis=1), weights.sum(axis=1))
 
     return statistic
 
@@ -106,12 +107,15 @@ def calibration_error_of(scores: Floats, unsafe: Flags, bins: int = BINS) -> Sta
     Bins are `bins` equal parts of [0, 1], closed below; the last one holds 1 as well. Scores are
     probabilities of unsafe, not confidences in a prediction (Naeini et al. 2015, binary form).
     """
-    place = np.minimum((scores * bins).astype(np.int64), bins - 1)
-    gap = scores - unsafe
+    place = np.minimum((scores * bins).astype(np.int64), bins - 1).astype(np.float64)
+    order, starts = _ascending(place)
+    gap = (scores - unsafe)[order]
 
     def statistic(weights: Floats) -> Floats:
-        apart = np.stack([weights @ np.where(place == b, gap, 0.0) for b in range(bins)])
-        return quotient(np.abs(apart).sum(axis=0), weights.sum(axis=1))
+        if not len(order):
+            return np.full(len(weights), np.nan)
+        apart = np.add.reduceat(weights[:, order] * gap, starts, axis=1)
+        return quotient(np.abs(apart).sum(axis=1), weights.sum(axis=1))
 
     return statistic
 
