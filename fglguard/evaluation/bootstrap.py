@@ -80,7 +80,7 @@ def resampled(statistic: Statistic, counts: NDArray[np.int64], codes: NDArray[np
     step = max(1, _BLOCK // max(1, len(codes)))
     return np.concatenate(
         [
-            statistic(counts[i : i + step, codes].astype(np.float64))
+            statistic(np.take(counts[i : i + step], codes, axis=1).astype(np.float64))
             for i in range(0, len(counts), step)
         ]
     )

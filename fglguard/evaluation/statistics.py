@@ -27,7 +27,7 @@ def auroc_of(scores: Floats, unsafe: Flags) -> Statistic:
     def statistic(weights: Floats) -> Floats:
         if not len(order):
             return np.full(len(weights), np.nan)
-        positive, negative = _by_score(weights[:, order], marks, starts)
+        positive, negative = _by_score(np.take(weights, order, axis=1), marks, starts)
         below = np.cumsum(negative, axis=1) - negative
         wins = (positive * (below + negative / 2)).sum(axis=1)
         return quotient(wins, positive.sum(axis=1) * negative.sum(axis=1))
@@ -48,7 +48,7 @@ def average_precision_of(scores: Floats, unsafe: Flags) -> Statistic:
     def statistic(weights: Floats) -> Floats:
         if not len(order):
             return np.full(len(weights), np.nan)
-        positive, negative = _by_score(weights[:, order], marks, starts)
+        positive, negative = _by_score(np.take(weights, order, axis=1), marks, starts)
         caught, refused = _at_or_above(positive), _at_or_above(negative)
         blocked = caught + refused
         precision = caught / np.where(blocked == 0, 1, blocked)
@@ -71,7 +71,7 @@ def recall_at_fpr_of(scores: Floats, unsafe: Flags, budget: float) -> Statistic:
     def statistic(weights: Floats) -> Floats:
         if not len(order):
             return np.full(len(weights), np.nan)
-        positive, negative = _by_score(weights[:, order], marks, starts)
+        positive, negative = _by_score(np.take(weights, order, axis=1), marks, starts)
         caught, refused = _at_or_above(positive), _at_or_above(negative)
         safe = np.where(refused[:, :1] == 0, np.nan, refused[:, :1])
         most = np.where(refused / safe <= budget, caught, 0).max(axis=1)
@@ -114,7 +114,7 @@ def calibration_error_of(scores: Floats, unsafe: Flags, bins: int = BINS) -> Sta
     def statistic(weights: Floats) -> Floats:
         if not len(order):
             return np.full(len(weights), np.nan)
-        apart = np.add.reduceat(weights[:, order] * gap, starts, axis=1)
+        apart = np.add.reduceat(np.take(weights, order, axis=1) * gap, starts, axis=1)
         return quotient(np.abs(apart).sum(axis=1), weights.sum(axis=1))
 
     return statistic
