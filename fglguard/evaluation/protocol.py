@@ -95,22 +95,16 @@ def task_disjoint(
     facts: Facts, seed: int, fractions: Sequence[float] = FRACTIONS
 ) -> NDArray[np.uint8]:
     """Sides by task alone, balanced over domains and labels: `fglguard.corpora.splits`."""
-    return assign_splits(
-        facts.tasks,
-        fractions=fractions,
-        seed=seed,
-        strata=facts.domain.tolist(),
-        labels=facts.labels,
-    )
+    return _assigned(facts, np.ones(len(facts), dtype=np.bool_), seed, fractions)
 
 
 def hold_out(facts: Facts, held: NDArray[np.bool_], seed: int) -> NDArray[np.uint8]:
     """Sides that test on what is held out alone, and train and validate on the rest.
 
-    Where hardly any of the rest shares a task with what is held out, all of that is tested and
-    those few are left out. Otherwise (the same tasks by another agent model) tasks are split as
-    by `task_disjoint`, and each side keeps its own part: test what is held out, train and val the
-    rest. The other episodes are left out.
+    Where hardly any of the rest of its domain shares a task with what is held out, all of that is
+    tested and those few are left out. Otherwise (the same tasks by another agent model) the
+    domain's tasks are split as by `task_disjoint`, and each side keeps its own part: test what is
+    held out, train and val the rest. The other episodes are left out.
 
     Args:
         facts: The episodes.
@@ -123,22 +117,37 @@ def hold_out(facts: Facts, held: NDArray[np.bool_], seed: int) -> NDArray[np.uin
     if not held.any() or held.all():
         what = "nothing" if not held.any() else "every episode"
         raise SettingsError(f"hold out: expected a part of the episodes, got {what}")
-    keys = {key for own, out in zip(facts.tasks, held, strict=True) if out for key in own}
-    sharing = np.array([not keys.isdisjoint(own) for own in facts.tasks]) & ~held
-    if sharing.sum() > MOST_DROPPED * (~held).sum():
-        codes = task_disjoint(facts, seed)
-        return np.where((codes == TEST) == held, codes, np.uint8(LEFT_OUT))
-    rest = np.flatnonzero(~held & ~sharing)
+    home = np.isin(facts.domain, np.unique(facts.domain[held]))
+    sharing = _sharing(facts, held)
     codes = np.full(len(facts), LEFT_OUT, dtype=np.uint8)
-    codes[held] = TEST
-    codes[rest] = assign_splits(
-        [facts.tasks[i] for i in rest],
-        fractions=TRAIN_AND_VAL,
-        seed=seed,
-        strata=facts.domain[rest].tolist(),
-        labels=[facts.labels[i] for i in rest],
-    )
+    if (sharing & home).sum() > MOST_DROPPED * (home & ~held).sum():
+        split = _assigned(facts, home, seed, FRACTIONS)
+        codes[home] = np.where((split == TEST) == held[home], split, LEFT_OUT)
+        rest = ~home & ~_sharing(facts, home)
+    else:
+        codes[held] = TEST
+        rest = ~held & ~sharing
+    codes[rest] = _assigned(facts, rest, seed, TRAIN_AND_VAL)
     return codes
+
+
+def _sharing(facts: Facts, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """[episodes] which of the others have a task key of a chosen one."""
+    keys = {key for own, inside in zip(facts.tasks, chosen, strict=True) if inside for key in own}
+    return np.array([not keys.isdisjoint(own) for own in facts.tasks]) & ~chosen
+
+
+def _assigned(
+    facts: Facts, chosen: NDArray[np.bool_], seed: int, fractions: Sequence[float]
+) -> NDArray[np.uint8]:
+    rows = np.flatnonzero(chosen)
+    return assign_splits(
+        [facts.tasks[i] for i in rows],
+        fractions=fractions,
+        seed=seed,
+        strata=facts.domain[rows].tolist(),
+        labels=[facts.labels[i] for i in rows],
+    )
 
 
 def leave_value_out(

@@ -162,3 +162,10 @@ def test_a_corpus_of_one_task_goes_to_one_side(facts) -> None:
     given_facts = facts([episode(i) for i in range(2)])
     codes = task_disjoint(given_facts, 0)
     assert len(set(codes.tolist())) == 1
+
+
+def test_other_domains_train_whole_beside_a_held_out_agent_model(facts) -> None:
+    rows = [episode(i, agent_model=model) for model in ("m", "n") for i in range(40)]
+    given_facts = facts(rows, [episode(i, "b") for i in range(40)])
+    codes = leave_value_out(given_facts, "agent_model", "m", 0)
+    assert set(codes[given_facts.domain == "b"]) == {TRAIN, VAL}
