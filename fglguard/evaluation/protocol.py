@@ -214,3 +214,31 @@ def leave_topology_out(
         SettingsError: All episodes are alike.
     """
     return hold_out(facts, (facts.density >= boundary) == dense, seed)
+
+
+def thin_unsafe(
+    facts: Facts, codes: NDArray[np.uint8], share: float, seed: int
+) -> NDArray[np.uint8]:
+    """The sides with unsafe training and validation episodes left out until a share is left.
+
+    On each of the two sides of each domain, unsafe episodes are drawn at random until they are at
+    most `share` of its labelled episodes, but at least one; test stays as it is.
+
+    Args:
+        facts: The episodes.
+        codes: [episodes] sides.
+        share: Wanted share of the unsafe, below 1.
+        seed: Of the draw.
+    """
+    random = np.random.default_rng(np.random.SeedSequence([seed, 0x5AFE]))
+    thinned = codes.copy()
+    unsafe = np.array([label is True for label in facts.labels])
+    safe = np.array([label is False for label in facts.labels])
+    for domain in np.unique(facts.domain):
+        for side in (SPLITS.index("train"), SPLITS.index("val")):
+            inside = (codes == side) & (facts.domain == domain)
+            rows = np.flatnonzero(inside & unsafe)
+            kept = max(1, int(share / (1 - share) * np.count_nonzero(inside & safe)))
+            dropped = random.permutation(rows)[kept:]
+            thinned[dropped] = LEFT_OUT
+    return thinned
