@@ -7,7 +7,7 @@ from fglguard.evaluation.protocol import task_disjoint, thin_unsafe
 from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.laboratory import Laboratory, Run
 from scripts.reproducing.page import Page, markdown_table, record_of, told
-from scripts.reproducing.tables import difference_rows
+from scripts.reproducing.tables import difference_rows, not_run
 
 HOME, RARE, SKEW = "task_disjoint", "rare_unsafe", "label_skew"
 BASE = "as published"
@@ -78,8 +78,7 @@ def page(board: Board, domains: Sequence[str]) -> Page:
     text = ["### One change at a time", "", markdown_table(header, rows)]
     text += ["### Few unsafe episodes", "", _weights(board, domains)]
     text += ["### Proximal strength and label skew (mean AUROC)", "", _skew(board)]
-    text += [f"- {arm}: not run: {why}" for arm, why in board.problems.items()]
-    return Page("ablations", _record(board), "\n".join([*text, ""]))
+    return Page("ablations", _record(board), "\n".join([*text, not_run(board)]))
 
 
 def _weights(board: Board, domains: Sequence[str]) -> str:

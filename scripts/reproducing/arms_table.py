@@ -8,7 +8,7 @@ from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.laboratory import Laboratory, Run, specialist
 from scripts.reproducing.page import Page, beside_paper, markdown_table, number
 from scripts.reproducing.paper import CROSS_DOMAIN, IN_DOMAIN, OFF_DOMAIN
-from scripts.reproducing.tables import arm_record, auroc_rows, difference_rows
+from scripts.reproducing.tables import arm_record, auroc_rows, difference_rows, not_run
 
 ARMS = {
     "local": ("strategy=local",),
@@ -52,7 +52,7 @@ def page(board: Board, domains: Sequence[str]) -> Page:
         if pairs:
             text.append(difference_rows(board, pairs, study, domains))
         record[study] = {arm: arm_record(board, arm, study, domains) for arm in arms}
-    text.append(_papers(board, domains))
+    text += [_papers(board, domains), not_run(board)]
     return Page("arms", record, "\n".join(text))
 
 

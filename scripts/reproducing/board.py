@@ -43,9 +43,11 @@ class Board:
     scores: dict[Trial, Scores] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     records: dict[Trial, Mapping[str, object]] = field(default_factory=dict)
+    _known: dict[tuple[str | None, ...], Estimate] = field(default_factory=dict)
 
     def add(self, trial: Trial, scores: Scores) -> None:
         """Keep a trial's test scores."""
+        self._known.clear()
         self.scores[trial] = scores.where(scores.side == "test")
 
     def arms(self, study: str) -> list[str]:
@@ -83,7 +85,11 @@ class Board:
         if not cells:
             reason = self.problems.get(arm) or (self.problems.get(other) if other else None)
             return Estimate(None, None, None, reason or "no such run")
-        return mean_over_cells(cells, metric)
+        # Tables ask for the same figure several times, and a bootstrap takes a while.
+        asked = (arm, study, metric, other, domain, part, column)
+        if asked not in self._known:
+            self._known[asked] = mean_over_cells(cells, metric)
+        return self._known[asked]
 
     def best(self, arms: Iterable[str], study: str) -> str | None:
         """The arm of the largest mean AUROC; None without any."""

@@ -1,10 +1,12 @@
 """Runs what a table needs: federated runs in worker processes, kept for later, and floors."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hydra import compose, initialize_config_dir
@@ -15,7 +17,7 @@ from rich.console import Console
 from fglguard.corpora.splits_file import Splits
 from fglguard.errors import FederationError, FglguardError
 from fglguard.evaluation.protocol import Facts
-from fglguard.settings import RunSettings
+from fglguard.settings import RunSettings, Scalar
 from fglguard.silo import open_silos
 from scripts.configuration import flat_values, register_resolvers
 from scripts.corpus_preparation import prepare_corpus
@@ -30,6 +32,7 @@ CONF = Path(__file__).resolve().parent.parent.parent / "conf"
 CLIENTS_A_DOMAIN = 2
 CLIENTS_OF_ONE_DOMAIN = 4
 LIMIT_SECONDS = 7200.0
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 console = Console(stderr=True)
 
@@ -63,6 +66,7 @@ class Laboratory:
         self.options = options
         self.path = (path or options.path).resolve()
         self.folder = options.folder.resolve()
+        self._composed: dict[tuple[str, ...], dict[str, Scalar]] = {}
         register_resolvers()
 
     def at(self, path: Path) -> "Laboratory":
@@ -72,7 +76,7 @@ class Laboratory:
     @cached_property
     def facts(self) -> Facts:
         """What protocols may know of the episodes; prepares the silos."""
-        prepare_corpus(self._settings(()), self.options.root)
+        prepare_corpus(RunSettings.from_flat(self._values(())), self.options.root)
         return Facts.of(open_silos(self.path))
 
     @property
@@ -98,8 +102,9 @@ class Laboratory:
         for run, point, place, outcome in zip(runs, points, places, outcomes, strict=True):
             if outcome.state == "failed" or place is None or point.settings is None:
                 reason = (outcome.reason or "no reason given").strip().splitlines()[0]
+                if board.problems.get(run.trial.arm) != reason:
+                    console.print(f"{run.trial.arm}: {reason}", markup=False, highlight=False)
                 board.problems[run.trial.arm] = reason
-                console.print(f"{run.trial.arm}: {reason}", markup=False, highlight=False)
                 continue
             _enter(board, run.trial, place, point.settings)
         return board
@@ -127,44 +132,38 @@ class Laboratory:
             splits.write(path)
         domains = run.domains or self._training(run.sides)
         clients = CLIENTS_A_DOMAIN * len(domains) if len(domains) > 1 else CLIENTS_OF_ONE_DOMAIN
-        overrides = (
-            f"seed={run.trial.seed}",
-            f"corpus.splits='{path}'",
-            f"federation.clients={clients}",
-            *(
-                []
-                if set(domains) == set(self.domains)
-                else [f"corpus.domains='{','.join(domains)}'"]
-            ),
-            *run.overrides,
-        )
+        chosen = {
+            "seed": run.trial.seed,
+            "corpus.splits": str(path),
+            "corpus.domains": "" if set(domains) == set(self.domains) else ",".join(domains),
+            "federation.clients": clients,
+        }
         try:
-            return Point(overrides, label, self._settings(overrides))
+            settings = RunSettings.from_flat({**self._values(run.overrides), **chosen})
+            return Point(run.overrides, label, settings, self.options.root)
         except (FglguardError, HydraException) as error:
-            return Point(overrides, label, None, problem=str(error).splitlines()[0])
+            return Point(run.overrides, label, None, problem=str(error).splitlines()[0])
 
-    def _settings(self, overrides: Sequence[str]) -> RunSettings:
-        with initialize_config_dir(str(CONF), version_base=None):
-            config = compose(
-                "config",
-                [
-                    "corpus=silos",
-                    f"corpus.name={self.path.name}",
-                    f"corpus.path='{self.path}'",
-                    f"corpus.encoder={self.options.encoder}",
-                    f"federation.rounds={self.options.rounds}",
-                    *overrides,
-                ],
-            )
-        settings = RunSettings.from_flat(flat_values(config)[0])
-        if self.path == self.options.path.resolve():
-            # So named, it is made from the corpora where it is not there yet.
-            corpus = replace(settings.corpus, name="real_logs")
-            settings = replace(settings, corpus=corpus)
-        return settings
+    def _values(self, overrides: tuple[str, ...]) -> dict[str, Scalar]:
+        """The flat settings that Hydra composes, but for what is a run's own."""
+        if overrides not in self._composed:
+            with initialize_config_dir(str(CONF), version_base=None):
+                config = compose("config", ["corpus=silos", "corpus.path=''", *overrides])
+            # So named, the silos are made from the corpora where they are not there yet.
+            real = self.path == self.options.path.resolve()
+            values = flat_values(config)[0] | {
+                "corpus.name": "real_logs" if real else self.path.name,
+                "corpus.path": str(self.path),
+                "corpus.encoder": self.options.encoder,
+            }
+            if self.options.rounds:
+                values["federation.rounds"] = self.options.rounds
+            self._composed[overrides] = values
+        return self._composed[overrides]
 
     def _splits(self, trial: Trial, sides: NDArray[np.uint8]) -> Splits:
         name = "_".join(x for x in (trial.study, trial.part, f"seed{trial.seed}") if x)
+        name = _NOT_IN_A_NAME.sub("-", name)
         return self.facts.splits(name, sides)
 
     def _training(self, sides: NDArray[np.uint8]) -> tuple[str, ...]:
@@ -191,7 +190,7 @@ def specialist(arm: str) -> str:
     return f"{arm}, off-domain"
 
 
-def _home(results: dict, site: str) -> str:
+def _home(results: Mapping[str, Any], site: str) -> str:
     if site not in results["clients"]:
         raise FederationError(f"results.json: expected a client {site!r}, got none of that name")
     return str(results["clients"][site]["domain"])

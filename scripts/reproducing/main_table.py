@@ -11,7 +11,13 @@ from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.laboratory import Laboratory, Run
 from scripts.reproducing.page import Page, beside_paper, markdown_table, record_of, told
 from scripts.reproducing.paper import IN_DOMAIN
-from scripts.reproducing.tables import arm_record, auroc_rows, difference_rows, further_rows
+from scripts.reproducing.tables import (
+    arm_record,
+    auroc_rows,
+    difference_rows,
+    further_rows,
+    not_run,
+)
 from scripts.reproducing.text_floors import is_floor
 
 PRESETS = ("recommended", "small", "paper")
@@ -55,7 +61,7 @@ def page(board: Board, domains: Sequence[str]) -> Page:
         record[f"{study}.floor"] = board.estimate(best[study] or "floor", study).value
     for study, title in STUDIES.items():
         text.append(_section(board, study, title, best[study], domains))
-    text.append(_beside_paper(board))
+    text += [_beside_paper(board), not_run(board)]
     record["studies"] = {
         study: {
             "best_floor": best[study],
@@ -119,8 +125,7 @@ def _section(
         lines.append(
             f"The best floor is chosen by these test figures, in the floors' favour: {floor}.\n"
         )
-    problems = [f"- {arm}: {why}" for arm, why in board.problems.items() if arm in PRESETS]
-    return "\n".join(lines + (["Not run:", "", *problems, ""] if problems else []))
+    return "\n".join(lines)
 
 
 def _beside_paper(board: Board) -> str:

@@ -17,7 +17,7 @@ DEFAULTS = {
     "page": "docs/results.md",
     "seeds": "5",
     "transfer_seeds": "1",
-    "rounds": "40",
+    "rounds": "0",
     "workers": "0",
     "encoder": "minilm",
 }
@@ -36,7 +36,7 @@ class Options:
         page: The page whose section of the table is rewritten; empty: none.
         seeds: Number of seeds, from 0.
         transfer_seeds: The same where something is held out altogether.
-        rounds: Rounds of each federated run.
+        rounds: Rounds of each federated run; 0: as `conf/` has them.
         workers: Runs at a time; 0: one a core.
         encoder: The utterance encoder.
     """
@@ -83,7 +83,7 @@ def read_options(arguments: Sequence[str], tables: Sequence[str]) -> Options:
         page=Path(values["page"]) if values["page"] else None,
         seeds=tuple(range(_number("seeds", values, 1))),
         transfer_seeds=tuple(range(_number("transfer_seeds", values, 1))),
-        rounds=_number("rounds", values, 1),
+        rounds=_number("rounds", values, 0),
         workers=_number("workers", values, 0) or len(os.sched_getaffinity(0)),
         encoder=values["encoder"],
     )

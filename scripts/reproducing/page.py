@@ -68,9 +68,9 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def told(estimate: Estimate, *, signed: bool = False) -> str:
-    """`.812 [.74, .87]`; a dash where there is no value."""
+    """`.812 [.74, .87]`; n/a where there is no value."""
     if estimate.value is None:
-        return "–"
+        return "n/a"
     value = number(estimate.value, 3, signed=signed)
     if estimate.low is None or estimate.high is None:
         return value
@@ -79,9 +79,9 @@ def told(estimate: Estimate, *, signed: bool = False) -> str:
 
 
 def number(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
-    """`.812`, with a sign where asked for; a dash for None."""
+    """`.812`, with a sign where asked for; n/a for None."""
     if value is None:
-        return "–"
+        return "n/a"
     text = f"{value:{'+' if signed else ''}.{digits}f}"
     return text.replace("0.", ".", 1) if abs(value) < 1 else text
 

@@ -7,7 +7,13 @@ from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.laboratory import Laboratory, Run
 from scripts.reproducing.main_table import PRESETS
 from scripts.reproducing.page import Page
-from scripts.reproducing.tables import arm_record, auroc_rows, difference_rows, further_rows
+from scripts.reproducing.tables import (
+    arm_record,
+    auroc_rows,
+    difference_rows,
+    further_rows,
+    not_run,
+)
 
 STUDY = "task_disjoint"
 
@@ -33,6 +39,7 @@ def page(board: Board, domains: Sequence[str]) -> Page:
         auroc_rows(board, arms, STUDY, domains),
         difference_rows(board, [(PRESETS[0], peer) for peer in peers], STUDY, domains),
         further_rows(board, arms, STUDY),
+        not_run(board),
     ]
     record = {arm: arm_record(board, arm, STUDY, domains) for arm in arms}
     return Page("peers", record, "\n".join(text))

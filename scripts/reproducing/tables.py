@@ -29,7 +29,7 @@ def difference_rows(
     """A row a pair of arms: the paired difference of AUROC, mean and by domain."""
     rows = [
         [
-            f"{arm} − {other}",
+            f"{arm} - {other}",
             told(board.estimate(arm, study, other=other), signed=True),
             *(
                 told(board.estimate(arm, study, other=other, domain=domain), signed=True)
@@ -61,6 +61,14 @@ def further_rows(board: Board, arms: Sequence[str], study: str) -> str:
         "over-refusal",
     ]
     return markdown_table(header, rows)
+
+
+def not_run(board: Board) -> str:
+    """A line for each arm with a run that failed, or that could not start."""
+    if not board.problems:
+        return ""
+    lines = [f"- {arm}: {why}" for arm, why in board.problems.items()]
+    return "\n".join(["Runs that failed; their cells are left out of the means:", "", *lines, ""])
 
 
 def decided(board: Board, arm: str, study: str) -> dict[str, float | None]:

@@ -15,6 +15,7 @@ from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.laboratory import Laboratory, Run
 from scripts.reproducing.main_table import PRESETS, Sides
 from scripts.reproducing.page import Page, markdown_table, reasons, record_of, told
+from scripts.reproducing.tables import not_run
 from scripts.reproducing.text_floors import is_floor
 
 LOGS = ("leave_suite_out", "leave_corpus_out", "leave_agent_model_out")
@@ -69,7 +70,7 @@ def page(board: Board, notes: list[str]) -> Page:
             for part in [*parts, None]
         ]
         rows = [["mean" if row[0] is None else row[0], *row[1:]] for row in rows]
-        header = ["tested on", *arms, *(f"{a} − floor" for a, _ in pairs)]
+        header = ["tested on", *arms, *(f"{a} - floor" for a, _ in pairs)]
         text += [f"### {title}", "", markdown_table(header, rows)]
         cells = {
             f"{arm}, {part}": board.estimate(arm, study, part=part)
@@ -85,7 +86,7 @@ def page(board: Board, notes: list[str]) -> Page:
                 f"{a} - {b}": record_of(board.estimate(a, study, other=b)) for a, b in pairs
             },
         }
-    return Page("transfer", record, "\n".join([*text, *notes]))
+    return Page("transfer", record, "\n".join([*text, *notes, not_run(board)]))
 
 
 def _absent(board: Board) -> tuple[str, ...]:
