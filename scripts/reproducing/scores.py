@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,7 @@ class Scores:
         try:
             with np.load(path, allow_pickle=False) as archive:
                 return cls(**{f.name: archive[f.name] for f in fields(cls)})
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise FederationError(
                 f"{path}: expected scores of episodes, got damage ({error}); remove it"
             ) from error

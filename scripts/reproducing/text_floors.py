@@ -39,7 +39,7 @@ def floor_scores(silos: Sequence[Silo], seed: int, keep: Path) -> dict[str, Scor
     blank = unscored(silos, episode_rows(silos, ("test",)))
     if keep.exists():
         kept = Scores.read(keep)
-        return {str(arm): kept.where(kept.guard == arm) for arm in np.unique(kept.guard)}
+        return {str(arm): kept.where(kept.guard == arm) for arm in dict.fromkeys(kept.guard)}
     train, test = _episodes(silos, "train"), _episodes(silos, "test")
     found = {
         f"{PREFIX}{name}, {POOLED}": scores for name, scores in floors(train, test, seed).items()

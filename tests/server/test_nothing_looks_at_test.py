@@ -44,7 +44,7 @@ def test_flipped_test_labels_change_no_choice(tmp_path, make_episode):
         for domain in ("a", "b")
         for number in range(60)
     ]
-    sides = np.array([(0, 0, 1, 2)[(n // 2) % 4] for _ in "ab" for n in range(60)], np.uint8)
+    sides = np.array([(0, 0, 1, 2)[(n // 4) % 4] for _ in "ab" for n in range(60)], np.uint8)
     silo = Silo.create(tmp_path / "ids", episodes, name="silo")
     splits = Splits.of("by hand", [silo], [sides])
     flipped = [
