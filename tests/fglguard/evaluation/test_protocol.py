@@ -15,6 +15,7 @@ from fglguard.evaluation.protocol import (
     leave_topology_out,
     leave_value_out,
     task_disjoint,
+    thin_unsafe,
 )
 from fglguard.silo import Silo
 
@@ -169,3 +170,15 @@ def test_other_domains_train_whole_beside_a_held_out_agent_model(facts) -> None:
     given_facts = facts(rows, [episode(i, "b") for i in range(40)])
     codes = leave_value_out(given_facts, "agent_model", "m", 0)
     assert set(codes[given_facts.domain == "b"]) == {TRAIN, VAL}
+
+
+def test_few_unsafe_episodes_are_kept_for_training_and_all_for_test(facts) -> None:
+    """76 safe a side of a domain: at 5 % unsafe, 76 x .05 / .95 = 4 unsafe stay."""
+    given_facts = facts([episode(i) for i in range(456)])
+    unsafe = np.array([label is True for label in given_facts.labels])
+    codes = np.array([(TRAIN, VAL, TEST)[(i // 4) % 3] for i in range(456)], dtype=np.uint8)
+    thinned = thin_unsafe(given_facts, codes, 0.05, 0)
+    for side in (TRAIN, VAL):
+        assert [((thinned == side) & kind).sum() for kind in (~unsafe, unsafe)] == [76, 4]
+    assert np.array_equal(thinned == TEST, codes == TEST)
+    assert np.array_equal(thinned, thin_unsafe(given_facts, codes, 0.05, 0))
