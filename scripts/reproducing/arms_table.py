@@ -58,8 +58,9 @@ def page(board: Board, domains: Sequence[str]) -> Page:
 
 def _pairs() -> list[tuple[str, str]]:
     return [
-        ("balanced", "local"),
-        ("fedprox", "local"),
+        # Each site's own guard against the common one, so the local arm comes first.
+        ("local", "balanced"),
+        ("local", "fedprox"),
         ("pooled", "fedprox"),
         ("fedprox", "fedavg"),
         ("balanced", "fedprox"),
@@ -87,7 +88,10 @@ def _papers(board: Board, domains: Sequence[str]) -> str:
                 f"{domain}, {published}, one domain", ours, IN_DOMAIN[published][domain]
             )
             sentences += [f"- {sentence}"] if sentence else []
-    lines = ["The paper's AUROC within one domain:", "", markdown_table(["arm", *named], rows)]
+    lines = []
+    if named:
+        table = markdown_table(["arm", *named], rows)
+        lines = ["The paper's AUROC within one domain:", "", table]
     across = ", ".join(number(value) for value in CROSS_DOMAIN)
     low, high = (number(value) for value in OFF_DOMAIN)
     lines.append(

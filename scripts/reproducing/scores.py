@@ -155,5 +155,5 @@ def _scored(
         blank,
         raw=np.concatenate([one.raw for one in found]),
         corroborated=np.concatenate([one.corroborated for one in found]),
-        guard=np.full(len(blank), site, dtype=np.str_),
+        guard=np.full(len(blank), site),
     )
