@@ -200,7 +200,7 @@ def leave_team_size_out(facts: Facts, agents: int, seed: int) -> NDArray[np.uint
 
 
 def leave_topology_out(
-    facts: Facts, dense: bool, seed: int, boundary: float = 0.5
+    facts: Facts, dense: bool, seed: int, domain: str = "", boundary: float = 0.5
 ) -> NDArray[np.uint8]:
     """Hold out the dense communication graphs, or the sparse ones.
 
@@ -208,12 +208,14 @@ def leave_topology_out(
         facts: The episodes.
         dense: Hold out those of at least `boundary`; otherwise those below.
         seed: Of the assignment.
+        domain: Hold out in this domain alone; empty: in all.
         boundary: Density that tells them apart.
 
     Raises:
         SettingsError: All episodes are alike.
     """
-    return hold_out(facts, (facts.density >= boundary) == dense, seed)
+    inside = (facts.domain == domain) if domain else np.ones(len(facts), dtype=np.bool_)
+    return hold_out(facts, ((facts.density >= boundary) == dense) & inside, seed)
 
 
 def thin_unsafe(

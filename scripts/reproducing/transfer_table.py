@@ -30,6 +30,8 @@ TITLES = {
 SUITE_DOMAIN = "agentdojo"
 MODEL_DOMAINS = ("agentdojo", "agent_safetybench")
 VIEWS = "agent_views"
+TOPOLOGIES = "gsafeguard"
+"""The corpus of many topologies; debates are all fully connected, and would train on one."""
 
 
 def make(laboratory: Laboratory) -> Page:
@@ -100,8 +102,14 @@ def _run(
     runs = []
     for study, part, seed, sides in every:
         laboratory.floors(study, part, seed, sides, board)
+        domains = (TOPOLOGIES,) if study == "topology" else ()
         runs += [
-            Run(Trial(preset, study, part, seed), sides, (f"detector={preset}", *overrides))
+            Run(
+                Trial(preset, study, part, seed),
+                sides,
+                (f"detector={preset}", *overrides),
+                domains,
+            )
             for preset in PRESETS
         ]
     laboratory.run(runs, board)
@@ -125,7 +133,7 @@ def _teams(laboratory: Laboratory) -> Iterator[Sides]:
     facts = laboratory.facts
     for seed in laboratory.options.transfer_seeds:
         for dense, name in ((False, "sparse"), (True, "dense")):
-            yield "topology", name, seed, leave_topology_out(facts, dense, seed)
+            yield "topology", name, seed, leave_topology_out(facts, dense, seed, TOPOLOGIES)
         for agents in sorted(set(facts.agents.tolist())):
             yield "team_size", f"{agents} agents", seed, leave_team_size_out(facts, agents, seed)
 

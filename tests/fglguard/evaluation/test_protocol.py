@@ -148,6 +148,8 @@ def test_team_size_and_topology_are_read_from_the_messages(facts) -> None:
     assert ((size == TEST) == (given_facts.agents == 2)).all()
     sparse = leave_topology_out(given_facts, dense=False, seed=0)
     assert ((sparse == TEST) == (given_facts.domain == "a")).all()
+    alone = leave_topology_out(given_facts, dense=True, seed=0, domain="b")
+    assert ((alone == TEST) == (given_facts.domain == "b")).all()
     with pytest.raises(SettingsError, match="expected one of 2, 4, got 3"):
         leave_team_size_out(given_facts, 3, 0)
 
