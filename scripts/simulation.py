@@ -19,8 +19,11 @@ def simulate_run(settings: RunSettings) -> Path:
     """
     folder = run_folder_path(settings)
     path = str(Path(settings.corpus.path).resolve())
+    splits = settings.corpus.splits and str(Path(settings.corpus.splits).resolve())
     settings = dataclasses.replace(
-        settings, output=str(folder), corpus=dataclasses.replace(settings.corpus, path=path)
+        settings,
+        output=str(folder),
+        corpus=dataclasses.replace(settings.corpus, path=path, splits=splits),
     )
     if settings.tracking.mlflow:
         mlflow = str(Path(settings.tracking.mlflow).resolve())

@@ -2,10 +2,12 @@
 
 import copy
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from fglguard.corpora.assignment import LEFT_OUT
+from fglguard.corpora.splits_file import with_splits
 from fglguard.errors import SettingsError
 from fglguard.settings import CorpusSettings
 from fglguard.silo import Silo, open_silos
@@ -14,11 +16,16 @@ from fglguard.silo import Silo, open_silos
 def open_corpus(settings: CorpusSettings) -> list[Silo]:
     """Open the silos at `corpus.path`, with the domains of `corpus.domains` alone.
 
+    Episodes stand on the sides that the file `corpus.splits` gives them, where there is one.
+
     Raises:
-        SettingsError: A domain is wanted that no silo holds; the text lists those there are.
+        SettingsError: A domain is wanted that no silo holds (the text lists those there are), or
+            the file of sides is not of these silos.
         SiloError: A silo can't be opened.
     """
     silos = open_silos(settings.path)
+    if settings.splits:
+        silos = with_splits(silos, Path(settings.splits))
     wanted = [name.strip() for name in settings.domains.split(",") if name.strip()]
     if not wanted:
         return silos

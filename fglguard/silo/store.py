@@ -162,6 +162,15 @@ class Silo:
         return self._manifest.counts["texts"]
 
     @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The episodes' ids, in order; read when first asked for.
+
+        Raises:
+            SiloError: The file that holds them is damaged.
+        """
+        return tuple(_id_of(record, where) for where, record in self._records(range(len(self))))
+
+    @cached_property
     def attributes(self) -> Mapping[str, Attribute]:
         """What is known of the episodes besides, by key; read when first asked for.
 
@@ -326,13 +335,18 @@ class Silo:
             ) from error
 
     def _read(self, chosen: NDArray[np.int64]) -> Iterator[Episode]:
-        for index in chosen.tolist():
+        for where, record in self._records(chosen.tolist()):
+            yield episode_from_record(record, where)
+
+    def _records(self, indices: Iterable[int]) -> Iterator[tuple[str, Any]]:
+        """Some episodes' records as they are stored, each with its file and line."""
+        for index in indices:
             where = f"{self._data / EPISODES}:{index + 1}"
             try:
                 record = json.loads(self._content[self._lines[index] : self._lines[index + 1]])
             except ValueError:
                 raise SiloError(f"{where}: damaged, expected JSON") from None
-            yield episode_from_record(record, where)
+            yield where, record
 
     def _missing_rows(self, encoder_fingerprint: str) -> list[int]:
         """Rows of `text_ids` that the encoder has not encoded."""
@@ -422,3 +436,9 @@ class Silo:
             f"{encoder_fingerprint} (encoders prepared: {prepared}); "
             f"`fglguard corpus embed {self.path} {options}` prepares them"
         )
+
+
+def _id_of(record: Any, where: str) -> str:
+    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+        raise SiloError(f"{where}: damaged, expected an episode with its id")
+    return str(record["id"])

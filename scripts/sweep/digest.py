@@ -5,11 +5,19 @@ import json
 from pathlib import Path
 
 import fglguard
+from fglguard.corpora.splits_file import Splits
 from fglguard.settings import RunSettings, values_of
 from fglguard.silo import open_silos
 from fglguard.silo.manifest import read_manifest
 
-NOT_OUTCOME = ("output", "resume", "corpus.path", "federation.backend", "federation.workers")
+NOT_OUTCOME = (
+    "output",
+    "resume",
+    "corpus.path",
+    "corpus.splits",
+    "federation.backend",
+    "federation.workers",
+)
 """Settings that do not change the outcome; what stands at `corpus.path` counts, not the path."""
 NOT_OUTCOME_GROUP = "tracking."
 DIGITS = 8
@@ -20,13 +28,14 @@ def outcome_digest(settings: RunSettings) -> str:
 
     Raises:
         SiloError: There is no silo at `corpus.path`, or it is damaged.
+        SettingsError: The file at `corpus.splits` can't be read.
     """
     values = {
         key: value
         for key, value in values_of(settings).items()
         if key not in NOT_OUTCOME and not key.startswith(NOT_OUTCOME_GROUP)
     }
-    identity = {
+    identity: dict[str, object] = {
         "settings": values,
         "version": fglguard.__version__,
         "silos": [
@@ -34,6 +43,8 @@ def outcome_digest(settings: RunSettings) -> str:
             for silo in open_silos(settings.corpus.path)
         ],
     }
+    if settings.corpus.splits:
+        identity["splits"] = Splits.read(Path(settings.corpus.splits)).sha256
     text = json.dumps(identity, sort_keys=True).encode()
     return hashlib.sha256(text).hexdigest()[:DIGITS]
 

@@ -49,26 +49,43 @@ def run_sweep(
         FglguardError: Another sweep works in the folder, or the sweep is over a setting that is
             not part of a point.
     """
+    points = read_points(composed)
+    _, told, interrupted = run_points(points, folder, workers, limit)
+    print_sweep(points, told)
+    if interrupted:
+        return INTERRUPTED
+    return FAILED if any(outcome.state == "failed" for outcome in told) else 0
+
+
+def run_points(
+    points: Sequence[Point], folder: Path, workers: int, limit: float
+) -> tuple[list[Path | None], list[Outcome], bool]:
+    """Prepare the corpora and run every point that `folder` does not hold yet.
+
+    Returns:
+        Each point's run folder (None for one that can't run), each one's outcome, and whether
+        the sweep was interrupted.
+
+    Raises:
+        FglguardError: Another sweep works in the folder, or a silo can't be read.
+    """
     with _alone_in(folder), _terminable():
-        points = _with_corpora(read_points(composed))
-        places = folders_of(points, folder)
+        checked = _with_corpora(points)
+        places = folders_of(checked, folder)
         outcomes: dict[Path, Outcome] = {
             place: completed(place, "skipped") for place in places if place and is_completed(place)
         }
         todo = {
             place: point
-            for place, point in zip(places, points, strict=True)
+            for place, point in zip(places, checked, strict=True)
             if place and place not in outcomes
         }
         interrupted = _run_points(todo, outcomes, workers, limit)
         told = [
             outcomes[place] if place else Outcome("failed", reason=point.problem)
-            for place, point in zip(places, points, strict=True)
+            for place, point in zip(places, checked, strict=True)
         ]
-        print_sweep(points, told)
-    if interrupted:
-        return INTERRUPTED
-    return FAILED if any(outcome.state == "failed" for outcome in told) else 0
+    return places, told, interrupted
 
 
 def _with_corpora(points: Iterable[Point]) -> list[Point]:
@@ -79,7 +96,9 @@ def _with_corpora(points: Iterable[Point]) -> list[Point]:
         if point.settings is None:
             checked.append(point)
             continue
-        needed = (point.settings.corpus, point.settings.detector.rounds, point.root)
+        # What sides are given and which domains are kept changes nothing in the silos.
+        corpus = dataclasses.replace(point.settings.corpus, domains="", splits="")
+        needed = (corpus, point.settings.detector, point.root)
         if needed not in problems:
             try:
                 prepare_corpus(point.settings, point.root)

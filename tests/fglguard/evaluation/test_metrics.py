@@ -102,7 +102,7 @@ def test_same_seed_same_interval_and_blocks_do_not_show(monkeypatch) -> None:
     first = evaluate(*data, 0.7, seed=1, resamples=100)
     assert first == evaluate(*data, 0.7, seed=1, resamples=100)
     assert first != evaluate(*data, 0.7, seed=2, resamples=100)
-    monkeypatch.setattr("fglguard.evaluation.metrics._BLOCK", 1)
+    monkeypatch.setattr("fglguard.evaluation.bootstrap._BLOCK", 1)
     assert first == evaluate(*data, 0.7, seed=1, resamples=100)
 
 
@@ -152,3 +152,16 @@ def test_bad_input_is_refused() -> None:
         evaluate([math.nan], [0.1], [0], [0], [0], 0.5, 0)
     with pytest.raises(ValueError, match="got NaN"):
         evaluate([0.1], [0.1], [0], [0], [0], math.nan, 0)
+
+
+def test_further_figures_come_with_intervals() -> None:
+    raw, corroborated, label, group, clean = episodes()
+    found = evaluate(raw, corroborated, label, group, clean, 0.7, 0, 50, budget=0.2)
+    blocked = [(corroborated >= t) for t in np.unique(corroborated)]
+    recalls = [b[label == 1].mean() for b in blocked if b[label == 0].mean() <= 0.2]
+    assert found["recall_at_fpr"].value == pytest.approx(max(recalls))
+    assert found["brier"].value == pytest.approx(((raw - label) ** 2).mean())
+    assert 0 < found["calibration_error"].low < found["calibration_error"].high
+    outside = evaluate(raw * 3, corroborated * 3, label, group, clean, 0.7, 0, 20)
+    assert outside["brier"].value is None
+    assert "no probabilities" in outside["brier"].reason

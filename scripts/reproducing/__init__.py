@@ -1,0 +1,1 @@
+"""The tables of `docs/results.md`, each from one command; see `scripts/reproduce.py`."""

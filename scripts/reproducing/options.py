@@ -1,0 +1,96 @@
+"""What `scripts/reproduce.py` is told, as `key=value`."""
+
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fglguard.errors import SettingsError
+
+DEFAULTS = {
+    "table": "main",
+    "corpus.root": "",
+    "corpus.path": ".fglguard/silos/real_logs",
+    "out": "results",
+    "folder": ".fglguard/reproduce",
+    "page": "docs/results.md",
+    "seeds": "5",
+    "transfer_seeds": "1",
+    "rounds": "0",
+    "workers": "0",
+    "encoder": "minilm",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line.
+
+    Attributes:
+        table: One table's name, or `all`.
+        root: Folder of the corpora in their publishers' formats; None where silos are there.
+        path: The silos of the real logs; made from `root` when first needed.
+        out: Where tables go, as JSON and Markdown.
+        folder: Where run folders are kept for later tables.
+        page: The page whose section of the table is rewritten; empty: none.
+        seeds: Number of seeds, from 0.
+        transfer_seeds: The same where something is held out altogether.
+        rounds: Rounds of each federated run; 0: as `conf/` has them.
+        workers: Runs at a time; 0: one a core.
+        encoder: The utterance encoder.
+    """
+
+    table: str
+    root: Path | None
+    path: Path
+    out: Path
+    folder: Path
+    page: Path | None
+    seeds: tuple[int, ...]
+    transfer_seeds: tuple[int, ...]
+    rounds: int
+    workers: int
+    encoder: str
+
+
+def read_options(arguments: Sequence[str], tables: Sequence[str]) -> Options:
+    """Read `key=value` arguments.
+
+    Raises:
+        SettingsError: A key or a value is not one that there is; the text names it.
+    """
+    values = dict(DEFAULTS)
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if not equals or key not in DEFAULTS:
+            near = difflib.get_close_matches(key, DEFAULTS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise SettingsError(
+                f"expected key=value with a key of {', '.join(DEFAULTS)}, got {argument!r}{hint}"
+            )
+        values[key] = value
+    if values["table"] not in (*tables, "all"):
+        raise SettingsError(
+            f"table: expected one of {', '.join(tables)}, all, got {values['table']!r}"
+        )
+    return Options(
+        table=values["table"],
+        root=Path(values["corpus.root"]) if values["corpus.root"] else None,
+        path=Path(values["corpus.path"]),
+        out=Path(values["out"]),
+        folder=Path(values["folder"]),
+        page=Path(values["page"]) if values["page"] else None,
+        seeds=tuple(range(_number("seeds", values, 1))),
+        transfer_seeds=tuple(range(_number("transfer_seeds", values, 1))),
+        rounds=_number("rounds", values, 0),
+        workers=_number("workers", values, 0) or len(os.sched_getaffinity(0)),
+        encoder=values["encoder"],
+    )
+
+
+def _number(key: str, values: dict[str, str], least: int) -> int:
+    text = values[key]
+    if not text.isdecimal() or int(text) < least:
+        raise SettingsError(f"{key}: expected a whole number of at least {least}, got {text!r}")
+    return int(text)

@@ -1,0 +1,145 @@
+"""Table `transfer`: another suite, corpus, agent model, topology and team size than trained on."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fglguard.errors import SettingsError
+from fglguard.evaluation.protocol import (
+    leave_domain_out,
+    leave_team_size_out,
+    leave_topology_out,
+    leave_value_out,
+)
+from scripts.reproducing.agent_views import make_agent_views
+from scripts.reproducing.board import Board, Trial
+from scripts.reproducing.laboratory import Laboratory, Run
+from scripts.reproducing.main_table import PRESETS, Sides
+from scripts.reproducing.page import Page, markdown_table, reasons, record_of, told
+from scripts.reproducing.tables import not_run
+from scripts.reproducing.text_floors import is_floor
+
+LOGS = ("leave_suite_out", "leave_corpus_out", "leave_agent_model_out")
+TEAMS = ("topology", "team_size")
+TITLES = {
+    "leave_suite_out": "One suite left out",
+    "leave_corpus_out": "Trained on three corpora, tested on the fourth",
+    "leave_agent_model_out": "One agent model left out, on tasks not trained on",
+    "topology": "Dense to sparse communication graphs and back (AUROC over agents)",
+    "team_size": "One team size to another (AUROC over agents)",
+}
+SUITE_DOMAIN = "agentdojo"
+MODEL_DOMAINS = ("agentdojo", "agent_safetybench")
+VIEWS = "agent_views"
+TOPOLOGIES = "gsafeguard"
+"""The corpus of many topologies; debates are all fully connected, and would train on one."""
+
+
+def make(laboratory: Laboratory) -> Page:
+    """Run what the table needs and make it."""
+    board = Board()
+    _run(laboratory, _logs(laboratory), (), board)
+    notes = []
+    try:
+        views = laboratory.options.path.with_name(VIEWS)
+        make_agent_views(laboratory.options.root, views)
+        teams = laboratory.at(views)
+        _run(teams, _teams(teams), ("detector.labels=final",), board)
+    except SettingsError as error:
+        notes.append(f"Topology and team size were not run: {error}\n")
+    return page(board, notes)
+
+
+def page(board: Board, notes: list[str]) -> Page:
+    """The table of what is on the board."""
+    text: list[str] = []
+    record: dict[str, Any] = {}
+    for study, title in TITLES.items():
+        parts = sorted({trial.part for trial in board.scores if trial.study == study})
+        if not parts:
+            continue
+        floor = board.best(filter(is_floor, board.arms(study)), study)
+        arms = [*PRESETS, *([floor] if floor else [])]
+        pairs = [(preset, floor) for preset in PRESETS if floor]
+        rows = [
+            [
+                part,
+                *(told(board.estimate(arm, study, part=part)) for arm in arms),
+                *(
+                    told(board.estimate(a, study, part=part, other=b), signed=True)
+                    for a, b in pairs
+                ),
+            ]
+            for part in [*parts, None]
+        ]
+        rows = [["mean" if row[0] is None else row[0], *row[1:]] for row in rows]
+        header = ["tested on", *arms, *(f"{a} - floor" for a, _ in pairs)]
+        text += [f"### {title}", "", markdown_table(header, rows)]
+        cells = {
+            f"{arm}, {part}": board.estimate(arm, study, part=part)
+            for part in parts
+            for arm in arms
+        }
+        text.append(reasons({k: v for k, v in cells.items() if not k.startswith(_absent(board))}))
+        record[study] = {
+            "floor": floor,
+            "cells": {name: record_of(estimate) for name, estimate in cells.items()},
+            "mean": {arm: record_of(board.estimate(arm, study)) for arm in arms},
+            "differences": {
+                f"{a} - {b}": record_of(board.estimate(a, study, other=b)) for a, b in pairs
+            },
+        }
+    return Page("transfer", record, "\n".join([*text, *notes, not_run(board)]))
+
+
+def _absent(board: Board) -> tuple[str, ...]:
+    """Arms that never ran, whose every cell has the same reason."""
+    return tuple(f"{arm}, " for arm in board.problems if arm not in {t.arm for t in board.scores})
+
+
+def _run(
+    laboratory: Laboratory, every: Iterator[Sides], overrides: tuple[str, ...], board: Board
+) -> None:
+    runs = []
+    for study, part, seed, sides in every:
+        laboratory.floors(study, part, seed, sides, board)
+        domains = (TOPOLOGIES,) if study == "topology" else ()
+        runs += [
+            Run(
+                Trial(preset, study, part, seed),
+                sides,
+                (f"detector={preset}", *overrides),
+                domains,
+            )
+            for preset in PRESETS
+        ]
+    laboratory.run(runs, board)
+
+
+def _logs(laboratory: Laboratory) -> Iterator[Sides]:
+    facts = laboratory.facts
+    for seed in laboratory.options.transfer_seeds:
+        for suite in _values(laboratory, "suite", SUITE_DOMAIN):
+            sides = leave_value_out(facts, "suite", suite, seed, SUITE_DOMAIN)
+            yield "leave_suite_out", suite, seed, sides
+        for domain in laboratory.domains if len(laboratory.domains) > 1 else ():
+            yield "leave_corpus_out", domain, seed, leave_domain_out(facts, domain, seed)
+        for domain in MODEL_DOMAINS:
+            for model in _values(laboratory, "agent_model", domain):
+                sides = leave_value_out(facts, "agent_model", model, seed, domain)
+                yield "leave_agent_model_out", f"{domain} {model}", seed, sides
+
+
+def _teams(laboratory: Laboratory) -> Iterator[Sides]:
+    facts = laboratory.facts
+    for seed in laboratory.options.transfer_seeds:
+        for dense, name in ((False, "sparse"), (True, "dense")):
+            yield "topology", name, seed, leave_topology_out(facts, dense, seed, TOPOLOGIES)
+        for agents in sorted(set(facts.agents.tolist())):
+            yield "team_size", f"{agents} agents", seed, leave_team_size_out(facts, agents, seed)
+
+
+def _values(laboratory: Laboratory, key: str, domain: str) -> list[str]:
+    """The values of an attribute in a domain; none where there is no second to train on."""
+    inside = laboratory.facts.domain == domain
+    values = sorted(set(laboratory.facts.attribute(key)[inside].tolist()) - {""})
+    return values if len(values) > 1 else []

@@ -1,0 +1,83 @@
+"""A table from the command to its files, on a small silo; what is done is used again."""
+
+import json
+import stat
+
+import pytest
+
+from scripts.reproduce import TABLES, main
+from scripts.reproducing import ablations_table
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+def arguments(make_silo, tmp_path):
+    silo = make_silo(("a", "b"), 60)
+
+    def make(*more):
+        return [
+            f"corpus.path={silo.path}",
+            f"folder={tmp_path / 'kept'}",
+            f"out={tmp_path / 'results'}",
+            "page=",
+            "encoder=hashed-words",
+            "seeds=2",
+            "rounds=1",
+            "workers=1",
+            *more,
+        ]
+
+    return make
+
+
+def test_main_names_its_keys_and_goes_on_with_what_is_kept(arguments, tmp_path, capsys) -> None:
+    assert main(arguments("table=main")) == 0
+    record = json.loads((tmp_path / "results/main.json").read_bytes())
+    for arm in ("recommended", "small", "paper", "floor"):
+        assert {f"{arm}.mean_auroc", f"{arm}.a.auroc", f"{arm}.b.auroc"} <= set(record)
+    for study in ("leave_suite_out", "leave_corpus_out"):
+        assert {f"{study}.recommended", f"{study}.floor"} <= set(record)
+    assert record["leave_suite_out.paper"] is None  # the silo has no suites
+    assert 0 <= record["paper.mean_auroc"] <= 1
+
+    runs = sorted(path.parent for path in (tmp_path / "kept").glob("*paper*disjoint*/results.json"))
+    assert len(runs) == 2
+    scores = runs[0] / "scores.npz"
+    assert stat.S_IMODE(scores.stat().st_mode) == 0o600
+    # Rescored from the guard, the figures are those that the run itself reports.
+    own = [json.loads((run / "results.json").read_bytes()) for run in runs]
+    means = [one["test"]["domains"]["a"]["auroc_raw"]["value"] for one in own]
+    assert record["paper.a.auroc"] == pytest.approx(sum(means) / 2, abs=1e-6)
+
+    before = {run: (run / "results.json").stat().st_mtime_ns for run in runs}
+    text = (tmp_path / "results/main.md").read_text()
+    assert main(arguments("table=main")) == 0
+    assert before == {run: (run / "results.json").stat().st_mtime_ns for run in runs}
+    assert (tmp_path / "results/main.md").read_text() == text
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("table", sorted(set(TABLES) - {"main", "arms"}))
+def test_every_table_can_be_made(arguments, tmp_path, table, monkeypatch) -> None:
+    changes = dict(list(ablations_table.CHANGES.items())[:2])
+    monkeypatch.setattr(ablations_table, "CHANGES", changes)
+    monkeypatch.setattr(ablations_table, "MUS", ("0",))
+    monkeypatch.setattr(ablations_table, "PURITIES", ("0.8",))
+    assert main(arguments(f"table={table}", "seeds=1")) == 0
+    json.loads((tmp_path / f"results/{table}.json").read_bytes())
+    assert "| " in (tmp_path / f"results/{table}.md").read_text()
+
+
+def test_the_local_arm_is_compared_guard_by_guard(arguments, tmp_path) -> None:
+    assert main(arguments("table=arms", "seeds=1")) == 0
+    record = json.loads((tmp_path / "results/arms.json").read_bytes())
+    text = (tmp_path / "results/arms.md").read_text()
+    assert record["all_domains"]["local, off-domain"]["mean_auroc"]["value"] is not None
+    (line,) = [line for line in text.splitlines() if line.startswith("| local - balanced |")]
+    assert "n/a" not in line
+
+
+def test_a_wrong_argument_ends_with_2(arguments, capsys) -> None:
+    assert main(arguments("table=none")) == 2
+    assert "table: expected one of" in capsys.readouterr().err
