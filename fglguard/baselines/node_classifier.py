@@ -22,12 +22,15 @@ HIDDEN, HEADS, LAYERS, DROPOUT = 256, 8, 2, 0.2
 class UtteranceAttention(nn.Module):
     r"""Attention in which the utterance on an edge enters the logit and the message.
 
-    For every edge i -> j, self-loops included, and every head, with x_i what i said:
+    For every edge i -> j between two agents, and every head, with x_i what i said:
 
         a_ij = softmax over j's in-edges of LeakyReLU(s . W h_i + r . W h_j + e . U x_i)
-        h'_j = sum over i of a_ij (W h_i + V x_i) + bias
+        h'_j = sum over i of a_ij (W h_i + V x_i) + R h_j + bias
 
-    This is the layer of G-Safeguard (arXiv 2502.11127), whose edges carry the sender's utterances.
+    This is the layer of G-Safeguard (arXiv 2502.11127), whose edges carry the sender's utterances,
+    with its optional residual projection R and, as published, without self-loops. Without R
+    what an agent itself said only steers its attention, and in a team where all hear all its
+    logit hardly differs from the others'.
 
     Shapes: h [N, inputs]; x [N, dimension]; output [N, HIDDEN].
     """
@@ -38,20 +41,23 @@ class UtteranceAttention(nn.Module):
         self.edge = glorot(HIDDEN, dimension, generator)
         self.message = glorot(HIDDEN, dimension, generator)
         self.attention = glorot(3, HIDDEN, generator)
+        self.residual = glorot(HIDDEN, inputs, generator)
         self.bias = nn.Parameter(torch.zeros(HIDDEN))
 
     def forward(self, h: Tensor, batch: GraphBatch) -> Tensor:
         """One layer over the batch's edges."""
+        linked = batch.src != batch.dst
+        src, dst = batch.src[linked], batch.dst[linked]
         projected = h @ self.node.t()
         sender = _by_head(projected * self.attention[0])
         sender = sender + _by_head((batch.x @ self.edge.t()) * self.attention[2])
         receiver = _by_head(projected * self.attention[1])
-        logits = functional.leaky_relu(sender[batch.src] + receiver[batch.dst], 0.2)
-        weights = _softmax(logits, batch.dst, len(h))
+        logits = functional.leaky_relu(sender[src] + receiver[dst], 0.2)
+        weights = _softmax(logits, dst, len(h))
         sent = (projected + batch.x @ self.message.t()).view(len(h), HEADS, -1)
         heard = torch.zeros_like(sent)
-        heard = heard.index_add(0, batch.dst, sent[batch.src] * weights.unsqueeze(-1))
-        return heard.flatten(1) + self.bias
+        heard = heard.index_add(0, dst, sent[src] * weights.unsqueeze(-1))
+        return heard.flatten(1) + h @ self.residual.t() + self.bias
 
 
 class NodeClassifier(nn.Module):

@@ -24,6 +24,7 @@ def test_layer_equals_loops_over_edges_and_heads(random_graphs) -> None:
     layer = UtteranceAttention(6, 6, torch.Generator().manual_seed(1))
     found = layer(batch.x, batch).detach().numpy()
     w, u, v = (p.detach().double().numpy() for p in (layer.node, layer.edge, layer.message))
+    own = layer.residual.detach().double().numpy()
     s, r, e = layer.attention.detach().double().numpy().reshape(3, HEADS, -1)
     x = batch.x.double().numpy()
     edges = list(zip(batch.src.tolist(), batch.dst.tolist(), strict=True))
@@ -31,12 +32,13 @@ def test_layer_equals_loops_over_edges_and_heads(random_graphs) -> None:
     for head in range(HEADS):
         part = slice(head * HIDDEN // HEADS, (head + 1) * HIDDEN // HEADS)
         for j in range(len(x)):
-            heard = [i for i, receiver in edges if receiver == j]
+            expected[j, head] = (own @ x[j])[part]
+            heard = [i for i, receiver in edges if receiver == j != i]
             logits = [
                 s[head] @ (w @ x[i])[part] + r[head] @ (w @ x[j])[part] + e[head] @ (u @ x[i])[part]
                 for i in heard
             ]
-            powers = np.exp([max(logit, 0.2 * logit) for logit in logits])
+            powers = np.exp(np.array([max(logit, 0.2 * logit) for logit in logits]))
             for i, weight in zip(heard, powers / powers.sum(), strict=True):
                 expected[j, head] += weight * ((w + v) @ x[i])[part]
     np.testing.assert_allclose(found, expected.reshape(len(x), -1), atol=1e-5)
