@@ -44,6 +44,10 @@ class SettingsError(FglguardError):
     """A configuration value is unknown, mistyped or out of range."""
 
 
+class BaselineError(FglguardError):
+    """A baseline can't be trained on the episodes given; the text is the reason to report."""
+
+
 class BundleError(FglguardError):
     """A guard bundle is incomplete, of another version, or was changed."""
 

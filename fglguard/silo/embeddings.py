@@ -1,6 +1,6 @@
 """The embedding cache of a silo: each distinct text is encoded once for each encoder."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.encoder import Encoder
+from fglguard.episode import Episode
 from fglguard.errors import EncoderError, SiloError
 from fglguard.progress import Advance
 from fglguard.silo.arrays import make_private_folder, map_array, save_array
-from fglguard.silo.index import TEXT_ID_BYTES
+from fglguard.silo.index import TEXT_ID_BYTES, text_id
 from fglguard.silo.manifest import Embedding, EmbeddingPart, Manifest, describe
 
 FOLDER = "embeddings"
@@ -47,6 +48,26 @@ def gather(root: Path, embedding: Embedding, text_ids: NDArray[np.uint8]) -> NDA
         vectors[here] = stored[rows[here] - first]
         first += part.texts
     return vectors
+
+
+def gather_by_episode(
+    root: Path, embedding: Embedding, episodes: Iterable[Episode]
+) -> Iterator[NDArray[np.float32]]:
+    """[messages, d] vectors of each episode's messages, in order.
+
+    Each distinct text's vector is held once, however often it was said.
+
+    Raises:
+        SiloError: A text was not encoded yet, or a file is damaged.
+    """
+    rows: dict[bytes, int] = {}
+    spoken = [
+        [rows.setdefault(text_id(text), len(rows)) for text in episode.texts]
+        for episode in episodes
+    ]
+    keys = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, TEXT_ID_BYTES)
+    vectors = gather(root, embedding, keys)
+    return (vectors[said] for said in spoken)
 
 
 def encode_missing(

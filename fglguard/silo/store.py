@@ -22,7 +22,7 @@ from fglguard.packed_graphs import PackedGraphs
 from fglguard.progress import progress_bar
 from fglguard.silo.arrays import map_array
 from fglguard.silo.attributes import ATTRIBUTES, Attribute, collect, read_attributes
-from fglguard.silo.embeddings import encode_missing, gather, known_rows
+from fglguard.silo.embeddings import encode_missing, gather, gather_by_episode, known_rows
 from fglguard.silo.importing import import_episodes
 from fglguard.silo.index import EPISODES, TEXT_ID_BYTES, text_id
 from fglguard.silo.lock import writing
@@ -262,6 +262,29 @@ class Silo:
         """
         folder = self.path / self._stored_graphs(encoder_fingerprint, settings).folder
         return np.diff(map_array(folder / "node_offsets.npy", np.int64, (len(self) + 1,)))
+
+    def message_vectors(
+        self,
+        encoder_fingerprint: str,
+        indices: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+    ) -> Iterator[NDArray[np.float32]]:
+        """Vectors of every message of some episodes (all, if `indices` is None), as embedded.
+
+        Returns:
+            For each episode, in the order asked for, [messages, d] in the order they were said.
+
+        Raises:
+            SiloError: The encoder has not encoded these texts, or an index is out of range.
+        """
+        if encoder_fingerprint not in self._manifest.embeddings:
+            self._refresh()
+        embedding = self._manifest.embeddings.get(encoder_fingerprint)
+        if embedding is None:
+            raise SiloError(
+                f"{self.path}: no text was encoded with {encoder_fingerprint} (encoders prepared: "
+                f"{', '.join(self.encoder_fingerprints()) or 'none'})"
+            )
+        return gather_by_episode(self.path, embedding, self.episodes(indices))
 
     def encoder_fingerprints(self) -> list[str]:
         """Fingerprints of the encoders that have encoded every text."""

@@ -8,7 +8,8 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from fglguard.baselines.floors import floors, why_unfit
+from fglguard.baselines.floors import floors
+from fglguard.baselines.requirements import why_unfit
 from fglguard.episode import Agent, Episode, Message
 from fglguard.evaluation.metrics import auroc
 
@@ -134,15 +135,16 @@ def test_unlabelled_training_episodes_are_left_out() -> None:
         ([False, None], "only safe"),
         ([None], "no labelled"),
         ([], "no labelled"),
+        ([True, False, True, False, True], "at least 10 labelled training episodes, got 5"),
     ],
 )
-def test_one_class_gives_none_and_says_why(values, found, caplog) -> None:
+def test_too_little_to_learn_from_gives_none_and_says_why(values, found, caplog) -> None:
     train = [episode(s, unsafe) for s, unsafe in enumerate(values)]
     with caplog.at_level(logging.WARNING):
         assert floors(train, by_word(1000, 4), 0) == dict.fromkeys(NAMES)
     assert found in why_unfit(train)
     assert found in caplog.text
-    assert why_unfit(by_word(0, 2)) is None
+    assert why_unfit(by_word(0, 10)) is None
 
 
 def test_tfidf_without_a_repeated_word_is_none_and_the_others_are_not(caplog) -> None:
@@ -151,7 +153,7 @@ def test_tfidf_without_a_repeated_word_is_none_and_the_others_are_not(caplog) ->
         return replace(e, messages=(Message(0, "u", ("a",), f"only{i}"),))
 
     with caplog.at_level(logging.WARNING):
-        scores = floors([say(0, True), say(1, False)], by_word(1000, 4), 0)
+        scores = floors([say(i, i % 2 == 0) for i in range(10)], by_word(1000, 4), 0)
     assert scores["tfidf"] is None
     assert "no word occurs in two training episodes" in caplog.text
     assert len(scores["counts"]) == len(scores["hashed_words"]) == 4

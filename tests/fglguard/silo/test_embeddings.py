@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fglguard.encoder import load_encoder
-from fglguard.errors import EncoderError
+from fglguard.errors import EncoderError, SiloError
 from fglguard.graph import GraphSettings
 from fglguard.silo import Silo, embeddings
 
@@ -88,3 +88,23 @@ def test_an_encoder_that_misbehaves_is_named_and_nothing_is_kept(tmp_path, episo
     with pytest.raises(EncoderError, match=told):
         silo.embed(encoder)
     assert Silo.open(tmp_path / "s").encoder_fingerprints() == []
+
+
+def test_message_vectors_are_the_encoders_own_in_the_order_said(tmp_path, episodes):
+    """Against encoding each message anew; a text that recurs within an episode recurs."""
+    silo = Silo.create(tmp_path / "s", episodes)
+    encoder = load_encoder("hashed-words")
+    silo.embed(encoder)
+    wanted = np.array([7, 3, 7])
+    read = list(silo.message_vectors(encoder.fingerprint, wanted))
+    assert len(read) == 3
+    for index, vectors in zip(wanted, read, strict=True):
+        assert vectors.shape == (len(episodes[index].messages), encoder.dimension)
+        np.testing.assert_array_equal(vectors, encoder.encode(episodes[index].texts))
+    assert len(list(silo.message_vectors(encoder.fingerprint))) == len(episodes)
+
+
+def test_message_vectors_of_an_encoder_that_never_ran_are_an_error(tmp_path, episodes):
+    silo = Silo.create(tmp_path / "s", episodes)
+    with pytest.raises(SiloError, match=r"no text was encoded with other-1 .*prepared: none"):
+        silo.message_vectors("other-1")

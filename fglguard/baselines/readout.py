@@ -1,0 +1,61 @@
+"""From the scores of a graph's nodes to the graph's score, and to the agents that are flagged."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fglguard.episode_rules import AGENT_KINDS
+from fglguard.graph import PackedGraphs
+
+_AGENT = AGENT_KINDS.index("agent")
+
+
+def judged_nodes(graphs: PackedGraphs) -> NDArray[np.bool_]:
+    """[N] the nodes that may be the attacker: agents, and each graph's final node.
+
+    Users, tools and environments are heard, but it is an agent that a guard blocks.
+    """
+    judged: NDArray[np.bool_] = np.asarray(graphs.kind) == _AGENT
+    judged[graphs.node_offsets[:-1] + graphs.final] = True
+    return judged
+
+
+def graph_scores(
+    scores: NDArray[np.float64], graphs: PackedGraphs, how: Literal["max", "mean"] = "max"
+) -> NDArray[np.float64]:
+    """[G] the largest or mean score of each graph's judged nodes.
+
+    Args:
+        scores: [N], of all nodes.
+        graphs: Whose nodes they are.
+        how: `max` asks how bad the worst agent is, `mean` how odd the conversation.
+    """
+    if not len(graphs):
+        return np.zeros(0)
+    judged = judged_nodes(graphs)
+    starts = graphs.node_offsets[:-1]
+    if how == "max":
+        return np.maximum.reduceat(np.where(judged, scores, -np.inf), starts)
+    sums = np.add.reduceat(np.where(judged, scores, 0.0), starts)
+    return sums / np.add.reduceat(judged.astype(np.float64), starts)
+
+
+def flag_top(scores: NDArray[np.float64], graphs: PackedGraphs, count: int) -> NDArray[np.bool_]:
+    """[N] the `count` highest-scored judged nodes of each graph: BlindGuard's rule.
+
+    It needs no threshold, but takes for granted how many attackers there are and flags as many
+    in a graph without any (arXiv 2508.08127). Of equal scores the node that comes first goes first;
+    a graph with fewer judged nodes has all of them flagged.
+
+    Raises:
+        ValueError: `count` is below 1.
+    """
+    if count < 1:
+        raise ValueError(f"count: expected at least 1, got {count}")
+    judged = judged_nodes(graphs)
+    graph = np.repeat(np.arange(len(graphs)), graphs.nodes)
+    order = np.lexsort((-scores, ~judged, graph))
+    rank = np.empty(len(scores), dtype=np.int64)
+    rank[order] = np.arange(len(scores)) - graphs.node_offsets[graph[order]]
+    return judged & (rank < count)

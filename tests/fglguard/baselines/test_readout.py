@@ -1,0 +1,50 @@
+"""Hand-made graphs: three agents with a tool; a user who is the final node; an agent alone."""
+
+import numpy as np
+import pytest
+
+from fglguard.baselines.readout import flag_top, graph_scores, judged_nodes
+from fglguard.graph import EpisodeGraph, pack
+
+USER, AGENT, TOOL = 0, 1, 2
+
+
+def graph(kinds, final):
+    none = np.zeros(0, np.int32)
+    n = len(kinds)
+    return EpisodeGraph(
+        np.zeros((n, 1), np.float32),
+        np.array(kinds, np.uint8),
+        tuple("abcd"[:n]),
+        none,
+        none,
+        final,
+    )
+
+
+GRAPHS = pack([graph([AGENT, TOOL, AGENT, AGENT], 2), graph([USER, TOOL], 0), graph([AGENT], 0)])
+SCORES = np.array([0.2, 9.0, 0.5, 0.5, -1.0, 7.0, 0.3])
+
+
+def test_agents_and_final_nodes_are_judged() -> None:
+    assert judged_nodes(GRAPHS).tolist() == [True, False, True, True, True, False, True]
+
+
+def test_graph_scores_ignore_what_is_not_judged() -> None:
+    assert graph_scores(SCORES, GRAPHS).tolist() == [0.5, -1.0, 0.3]
+    assert graph_scores(SCORES, GRAPHS, "mean") == pytest.approx([0.4, -1.0, 0.3])
+
+
+def test_top_k_flags_the_highest_and_the_first_of_equals() -> None:
+    assert np.flatnonzero(flag_top(SCORES, GRAPHS, 1)).tolist() == [2, 4, 6]
+    assert np.flatnonzero(flag_top(SCORES, GRAPHS, 2)).tolist() == [2, 3, 4, 6]
+    assert flag_top(SCORES, GRAPHS, 9).tolist() == judged_nodes(GRAPHS).tolist()
+
+
+def test_no_agents_can_not_be_flagged() -> None:
+    with pytest.raises(ValueError, match="count: expected at least 1, got 0"):
+        flag_top(SCORES, GRAPHS, 0)
+
+
+def test_no_graphs_have_no_scores() -> None:
+    assert len(graph_scores(np.zeros(0), GRAPHS.select([]))) == 0
