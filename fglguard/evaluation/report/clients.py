@@ -1,13 +1,17 @@
 """Who held what, and how evenly the guard serves the clients."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fglguard.evaluation.report.picture import KeyEntry, Picture, Table, number
 from fglguard.evaluation.report.svg import figure, inline_svg, place_axes, short
 from fglguard.evaluation.report.theme import colour, series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 HELD = "Who held what"
 FAIRNESS = "AUROC of each client"
@@ -22,8 +26,10 @@ def draw_holdings(clients: Clients) -> Picture:
     """A bar a client: its safe and its unsafe training episodes."""
     few = len(clients) <= NAMED_CLIENTS
     description = (
-        "Labelled training episodes of each client, safe and unsafe, as the sites reported them"
-        + ("." if few else f"; {len(clients)} clients, in the roster's order.")
+        "Labelled training episodes of each client (unsafe ones in brackets), as sites report them."
+        if few
+        else f"Labelled training episodes of each of {len(clients)} clients, in order, as sites "
+        "report them."
     )
     held = np.array([figures["train_graphs"] for figures in clients.values()])
     unsafe = np.array([figures["train_unsafe"] for figures in clients.values()])
@@ -47,7 +53,7 @@ def draw_holdings(clients: Clients) -> Picture:
         else:
             axes.set_ylabel("client")
         axes.set_ylim(len(clients) - 0.5, -0.5)
-        axes.set_xlim(0, max(1, held.max()) * (1.32 if few else 1.03))
+        axes.set_xlim(0, max(1, held.max()) * (1.22 if few else 1.03))
         axes.set_xlabel("training episodes")
         svg = inline_svg(drawn, "holdings", HELD, description)
     return Picture(HELD, description, svg, LABEL_KEY)
@@ -108,8 +114,15 @@ def clients_table(clients: Clients) -> Table | None:
     if len(clients) > NAMED_CLIENTS:
         return None
     return Table(
-        ("site", "domain", "train (unsafe)", "calibration (unsafe)", "test (unsafe)", "last loss")
-        + ("AUROC raw",),
+        (
+            "site",
+            "domain",
+            "train (unsafe)",
+            "calibration (unsafe)",
+            "test (unsafe)",
+            "last loss",
+            "AUROC raw",
+        ),
         [
             (
                 site,
@@ -126,11 +139,10 @@ def clients_table(clients: Clients) -> Table | None:
     )
 
 
-def _write_counts(axes: Any, held: Any, unsafe: Any) -> None:
+def _write_counts(axes: "Axes", held: NDArray[np.int64], unsafe: NDArray[np.int64]) -> None:
     for row, (count, bad) in enumerate(zip(held.tolist(), unsafe.tolist(), strict=True)):
-        share = f", {bad / count:.0%} unsafe" if count else ""
         axes.annotate(
-            f"{count}{share}",
+            f"{count} ({bad})",
             (count, row),
             xytext=(4, 0),
             textcoords="offset points",
@@ -139,7 +151,8 @@ def _write_counts(axes: Any, held: Any, unsafe: Any) -> None:
         )
 
 
-def _spread(values: Sequence[float]) -> "np.ndarray[Any, np.dtype[np.float64]]":
+def _spread(values: Sequence[float]) -> NDArray[np.float64]:
     """Offsets that keep the dots of near values apart: up and down in turn, by rank."""
-    order = np.argsort(np.argsort(values, kind="stable"), kind="stable")
-    return (order % 3 - 1) * (0.16 if len(values) > 1 else 0.0)
+    rank = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    height = 0.16 if len(values) > 1 else 0.0
+    return np.asarray((rank % 3 - 1) * height, dtype=np.float64)

@@ -51,7 +51,8 @@ def _draw(
         axes.axhline(0, color=colour("muted"), linewidth=0.8)
         if threshold is not None:
             axes.axvline(threshold, color=colour("text"), linewidth=1.2, linestyle=(0, (4, 3)))
-        axes.set_xlim(edges[0], max(edges[-1], min(threshold or 0.0, 1.0)))
+        shown = [*edges[[0, -1]], *([] if threshold is None else [threshold])]
+        axes.set_xlim(min(shown), max(shown))
         highest = max(_shares(safe).max(), _shares(unsafe).max(), 0.05) * 1.08
         axes.set_ylim(-highest, highest)
         axes.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.0%}")
@@ -61,12 +62,10 @@ def _draw(
 
 
 def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    return counts / max(1, counts.sum())
+    return np.asarray(counts / max(1, counts.sum()), dtype=np.float64)
 
 
-def _table(
-    safe: NDArray[np.int64], unsafe: NDArray[np.int64], edges: NDArray[np.float64]
-) -> Table:
+def _table(safe: NDArray[np.int64], unsafe: NDArray[np.int64], edges: NDArray[np.float64]) -> Table:
     held = np.flatnonzero(safe + unsafe)
     return Table(
         ("scores", "safe", "unsafe"),

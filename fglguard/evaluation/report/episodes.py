@@ -137,8 +137,7 @@ def view_episodes(
     label = np.array([int(silos[s].label[row]) for s, row in at], dtype=np.int64)
     chosen = choose(corroborated, label, bundle.calibration.threshold, each)
     shown = [
-        _view(silos[at[i][0]], packed[at[i][0]], at[i][1], bundle, why)
-        for i, why in chosen.items()
+        _view(silos[at[i][0]], packed[at[i][0]], at[i][1], bundle, why) for i, why in chosen.items()
     ]
     if not with_text:
         shown = list(_nameless(shown))
@@ -219,6 +218,4 @@ def _nameless(views: Sequence[EpisodeView]) -> Iterator[EpisodeView]:
         for agent in view.agents:
             counts[agent.kind] += 1
             agents.append(replace(agent, name=f"{agent.kind} {counts[agent.kind]}"))
-        yield replace(
-            view, name=f"episode {number}", silo="", agents=tuple(agents), messages=None
-        )
+        yield replace(view, name=f"episode {number}", silo="", agents=tuple(agents), messages=None)

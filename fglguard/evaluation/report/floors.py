@@ -51,7 +51,7 @@ def draw_floors(run: RunRecord) -> Picture:
         floor_label(name): [*(found["domains"].get(d) for d in test["domains"]), found["mean"]]
         for name, found in floors.items()
     }
-    keys = [KeyEntry("guard, with its interval", GUARD, "circle")]
+    keys = [KeyEntry("guard, with its interval", GUARD, "dot")]
     with figure(0.7 + _ROW * len(rows)) as drawn:
         axes = place_axes(drawn, names=[short(row) for row in rows])
         axes.axvline(0.5, color=colour("muted"), linewidth=0.9, linestyle=(0, (2, 3)))

@@ -1,5 +1,6 @@
 """Which edges drove a score: the final agent's logit with and without each."""
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -11,7 +12,7 @@ MOST_NODES = 20_000
 """Nodes scored at once; an episode of n agents and e edges makes n * e."""
 
 
-def edge_changes(detector: Detector, packed: PackedGraphs, graph: int) -> NDArray:
+def edge_changes(detector: Detector, packed: PackedGraphs, graph: int) -> NDArray[np.float64]:
     r"""What each edge of one graph adds to the final agent's logit.
 
         change_e = logit_final(G) - logit_final(G without e)
@@ -37,7 +38,7 @@ def edge_changes(detector: Detector, packed: PackedGraphs, graph: int) -> NDArra
         for first in range(0, edges, step)
     ]
     without = torch.cat(parts) if parts else torch.zeros(0, dtype=torch.float64)
-    changes: NDArray = (whole - without).numpy()
+    changes: NDArray[np.float64] = (whole - without).numpy()
     return changes
 
 

@@ -21,6 +21,8 @@ def draw_learning(learning: Mapping[str, Learning]) -> Picture:
     )
     keys: list[KeyEntry] = []
     with figure(2.9) as drawn:
+        from matplotlib.ticker import MaxNLocator
+
         axes = place_axes(drawn)
         for place, (domain, curve) in enumerate(learning.items()):
             name, dashes = series(place)
@@ -39,7 +41,7 @@ def draw_learning(learning: Mapping[str, Learning]) -> Picture:
                 marker=marker,
                 markersize=4,
             )
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("round")
         axes.set_ylabel("training loss")
         axes.grid(axis="y")

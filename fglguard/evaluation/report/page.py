@@ -17,6 +17,8 @@ from fglguard.evaluation.report.picture import Table, number
 from fglguard.evaluation.report.results import interval, results_table, undefined_figures
 from fglguard.evaluation.report.roc import draw_roc
 from fglguard.evaluation.report.run_record import RunRecord
+from fglguard.evaluation.report.style import STYLE
+from fglguard.evaluation.report.template import PAGE
 from fglguard.evaluation.report.theme import stylesheet
 
 PATHS = ("output", "resume", "corpus.path", "corpus.splits", "federation.roster", "tracking.mlflow")
@@ -46,17 +48,14 @@ def report_page(run: RunRecord, episodes: EpisodeViews | None = None) -> str:
         ReportError: matplotlib or jinja2 is not installed.
     """
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from jinja2 import Environment, StrictUndefined
     except ImportError as error:
         raise ReportError(
             f"a report is laid out with jinja2 ({error}): pip install 'fglguard[report]'"
         ) from error
-    environment = Environment(
-        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined
-    )
-    style = environment.get_template("style.css").render()
-    return environment.get_template("page.html").render(
-        stylesheet=stylesheet() + style, run=run, **_run_content(run), **_viewer_content(episodes)
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    return environment.from_string(PAGE).render(
+        stylesheet=stylesheet() + STYLE, run=run, **_run_content(run), **_viewer_content(episodes)
     )
 
 
@@ -136,7 +135,7 @@ def _tiles(results: Mapping[str, Any]) -> list[Tile]:
 
 
 def _range(estimate: Mapping[str, Any]) -> str:
-    return interval(estimate).partition(" ")[2] or "no interval"
+    return interval(estimate).partition("\n")[2] or "no interval"
 
 
 def _verdict(results: Mapping[str, Any]) -> str:
@@ -182,9 +181,10 @@ def _calibration(run: RunRecord) -> list[str]:
 
 def _participation(counts: Mapping[str, Any]) -> str:
     trained = counts["trained"].values()
-    rounds = f"between {min(trained)} and {max(trained)}" if trained else "no"
+    fewest, most = min(trained, default=0), max(trained, default=0)
+    rounds = f"{most}" if fewest == most else f"{fewest} to {most}"
     return (
-        f"Each client trained in {rounds} rounds. {counts['failures']} replies could not be used, "
-        f"{counts['surplus']} came after enough others, {counts['retries']} attempts at a round "
-        f"were given up."
+        f"Clients that trained did so in {rounds} rounds. {counts['failures']} replies could not "
+        f"be used, {counts['surplus']} came after enough others, {counts['retries']} attempts at a "
+        f"round were given up."
     )

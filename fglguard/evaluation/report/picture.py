@@ -53,6 +53,7 @@ class Picture:
     table: Table | None = field(default=None)
 
 
+MINUS = "\N{MINUS SIGN}"
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "X"}
 """Shapes of a key by matplotlib's name."""
 
@@ -60,3 +61,8 @@ MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross
 def number(value: float | None, digits: int = 3) -> str:
     """A figure as a table shows it."""
     return "undefined" if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A change, always with its sign."""
+    return f"{value:+.{digits}f}".replace("-", MINUS)

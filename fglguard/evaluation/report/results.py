@@ -20,9 +20,7 @@ LABELS = {
 def results_table(results: Mapping[str, Any]) -> Table:
     """A row a domain, one for all pooled, and the mean over domains, beside the floors' AUROC."""
     test, floors = results["test"], results["floors"] or {}
-    names = [
-        name for name, value in test["pooled"].items() if isinstance(value, Mapping)
-    ]
+    names = [name for name, value in test["pooled"].items() if isinstance(value, Mapping)]
     rows = [
         _row(domain, figures, names)
         + [number(found["domains"].get(domain)) for found in floors.values()]
@@ -65,4 +63,4 @@ def interval(estimate: Mapping[str, Any]) -> str:
     """A figure with its 95 % interval where it has one."""
     if estimate["value"] is None or estimate["low"] is None:
         return number(estimate["value"])
-    return f"{estimate['value']:.3f} [{estimate['low']:.2f}, {estimate['high']:.2f}]"
+    return f"{estimate['value']:.3f}\n[{estimate['low']:.2f}, {estimate['high']:.2f}]"

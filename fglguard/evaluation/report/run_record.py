@@ -38,7 +38,7 @@ class RunRecord:
         """
         return cls(
             name=folder.resolve().name,
-            settings=_read(folder / "config.json"),
+            settings=read_settings(folder),
             results=_read(folder / "results.json"),
             curves=_read(folder / CURVES_FILE),
             learning=loss_by_domain(read_history(folder / "metrics.jsonl")),
@@ -50,7 +50,7 @@ class RunRecord:
         return list(self.results["test"]["domains"])
 
     def threshold(self, domain: str) -> float | None:
-        """tau of a domain; None where nothing is blocked, or each client has its own."""
+        """The threshold of a domain; None where nothing is blocked, or each client has its own."""
         value = self.results["calibration"]["threshold"]
         return None if value is None else float(value)
 
@@ -58,6 +58,15 @@ class RunRecord:
     def own_thresholds(self) -> bool:
         """Whether each client has a threshold of its own, so that none holds for a domain."""
         return "thresholds" in self.results["calibration"]
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """The flat settings of the run that a folder holds.
+
+    Raises:
+        ReportError: There is none, or it is damaged.
+    """
+    return _read(folder / "config.json")
 
 
 def _read(path: Path) -> dict[str, Any]:

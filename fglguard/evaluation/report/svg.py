@@ -50,7 +50,7 @@ def figure(height: float) -> Iterator["Figure"]:
         yield Figure(figsize=(WIDTH, height))
 
 
-def _style() -> dict[str, Any]:
+def _style() -> Any:
     text, muted = colour("text"), colour("muted")
     return {
         "svg.fonttype": "none",
@@ -75,7 +75,7 @@ def _style() -> dict[str, Any]:
     }
 
 
-def place_axes(drawn: "Figure", *, names: Sequence[str] = (), legend: float = 0.0) -> "Axes":
+def place_axes(drawn: "Figure", *, names: Sequence[str] = ()) -> "Axes":
     """Axes with room for tick labels: those of the y axis are numbers, or the names given.
 
     Set by hand: matplotlib's layout engines would draw every figure twice.
@@ -83,12 +83,11 @@ def place_axes(drawn: "Figure", *, names: Sequence[str] = (), legend: float = 0.
     Args:
         drawn: The figure.
         names: The y axis' names, as they are shown.
-        legend: Inches to leave at the right.
     """
     width, height = drawn.get_size_inches()
     letter = 0.62 * FONT_POINTS / 72
     left = 0.12 + letter * max(map(len, names)) if names else 0.58
-    bottom, top, right = 0.47, 0.1, 0.12 + legend
+    bottom, top, right = 0.47, 0.12, 0.22
     axes: Axes = drawn.add_axes(
         (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
     )
@@ -154,7 +153,9 @@ def _clean(root: ElementTree.Element) -> None:
 def _rename(root: ElementTree.Element, identity: str) -> None:
     """Put variables for colours, and keep only ids that something refers to, prefixed."""
     href = f"{{{_XLINK}}}href"
-    used = {element.attrib[href].removeprefix("#") for element in root.iter() if href in element.attrib}
+    used = {
+        element.attrib[href].removeprefix("#") for element in root.iter() if href in element.attrib
+    }
     for element in root.iter():
         used.update(found for v in element.attrib.values() for found in _REFERENCE.findall(v))
     for element in root.iter():

@@ -16,7 +16,7 @@ THEME: Mapping[str, tuple[str, str]] = MappingProxyType(
         "muted": ("#586069", "#a3abb6"),
         "grid": ("#dfe3e8", "#363c46"),
         "safe": ("#0072b1", "#5fb8ec"),
-        "unsafe": ("#cf4f00", "#ff9450"),
+        "unsafe": ("#b84600", "#ff9450"),
         "series-1": ("#0072b2", "#56b4e9"),
         "series-2": ("#d05a00", "#ff9248"),
         "series-3": ("#007d5c", "#35cfa0"),

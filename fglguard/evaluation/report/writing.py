@@ -13,6 +13,7 @@ from fglguard.silo import Silo
 
 REPORT_FILE = "report.html"
 """A run folder's own report, which may leave the site: it never holds text."""
+TEXT_FILE = "report-with-text.html"
 
 
 def write_report(

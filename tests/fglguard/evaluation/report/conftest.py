@@ -1,4 +1,5 @@
 import base64
+import dataclasses
 import fcntl
 import itertools
 import json
@@ -10,6 +11,14 @@ import time
 
 import pytest
 
+from client.app import app as client_app
+from fglguard.encoder import load_encoder
+from fglguard.graph import GraphSettings
+from fglguard.silo import Silo
+from scripts.generate_flower_config import composed
+from server.app import app as server_app
+from server.inprocess import simulate
+
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -19,6 +28,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
 SECONDS = 60.0
@@ -37,8 +47,7 @@ class Browser:
         os.close(from_browser)
         command = f'exec "$@" 3<&{ends[0]} 4>&{ends[1]}'
         self._process = subprocess.Popen(
-            ["bash", "-c", command, "bash", shutil.which("chromium"), *FLAGS]
-            + [f"--user-data-dir={profile}"],
+            ["bash", "-c", command, "bash", "chromium", *FLAGS, f"--user-data-dir={profile}"],
             pass_fds=ends,
             stderr=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -151,3 +160,74 @@ def browser(tmp_path_factory):
     browser = Browser(tmp_path_factory.mktemp("profile"))
     yield browser
     browser.close()
+
+
+CANARIES = ("SAIDCANARY", "IDCANARY", "TOOLCANARY", "SILOCANARY")
+"""In every text, every episode's id, every tool's id, and the silo's name."""
+DOMAINS = ('a<b onclick="x">&amp;', "$x_1$")
+"""Names that markup, entities and mathematical typesetting would change."""
+
+
+@pytest.fixture(scope="session")
+def silo(tmp_path_factory, make_episode):
+    episodes = [
+        with_canaries(make_episode(number, domain, unsafe=number % 4 < 2))
+        for domain in DOMAINS
+        for number in range(40)
+    ]
+    path = tmp_path_factory.mktemp("silos") / "silo"
+    silo = Silo.create(path, episodes, name="SILOCANARY")
+    silo.prepare(load_encoder("hashed-words"), GraphSettings())
+    return silo
+
+
+def with_canaries(episode):
+    def name(agent):
+        return agent.replace("tool:", "tool:TOOLCANARY-")
+
+    return dataclasses.replace(
+        episode,
+        id=f"IDCANARY-{episode.id}",
+        agents=tuple(dataclasses.replace(a, id=name(a.id)) for a in episode.agents),
+        messages=tuple(
+            dataclasses.replace(
+                m,
+                sender=name(m.sender),
+                receivers=tuple(map(name, m.receivers)),
+                text=f"{m.text} SAIDCANARY <script>alert('said')</script>",
+            )
+            for m in episode.messages
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory, silo):
+    """The folder of a real run of three rounds over four clients."""
+    folder = tmp_path_factory.mktemp("runs") / "run <i>1</i>"
+    return simulated(silo, folder)
+
+
+def simulated(silo, folder, **changes):
+    config = composed() | {
+        "corpus.name": "silos",
+        "corpus.path": str(silo.path),
+        "corpus.encoder": "hashed-words",
+        "federation.clients": 4,
+        "federation.rounds": 3,
+        "federation.connect_timeout": 0.1,
+        "output": str(folder),
+        **changes,
+    }
+    simulate(server_app, client_app, config)
+    return folder
+
+
+@pytest.fixture
+def simulate_run():
+    return simulated
+
+
+@pytest.fixture
+def canaries():
+    return CANARIES
