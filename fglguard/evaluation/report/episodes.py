@@ -135,7 +135,7 @@ def view_episodes(
     at = [(s, int(row)) for s, found in enumerate(rows) for row in found]
     corroborated = np.concatenate([part.corroborated for part in scores] or [np.zeros(0)])
     label = np.array([int(silos[s].label[row]) for s, row in at], dtype=np.int64)
-    chosen = choose(corroborated, label, bundle.calibration.threshold, each)
+    chosen = choose(corroborated, label, corroborated >= bundle.calibration.threshold, each)
     shown = [
         _view(silos[at[i][0]], packed[at[i][0]], at[i][1], bundle, why) for i, why in chosen.items()
     ]
@@ -145,10 +145,12 @@ def view_episodes(
 
 
 def choose(
-    corroborated: NDArray[np.float64], label: NDArray[np.int64], threshold: float, each: int
+    corroborated: NDArray[np.float64],
+    label: NDArray[np.int64],
+    blocked: NDArray[np.bool_],
+    each: int,
 ) -> dict[int, tuple[Why, ...]]:
     """Which episodes are worth a look, and why; sorts in order, ties by the episodes' order."""
-    blocked = corroborated >= threshold
     descending = np.argsort(-corroborated, kind="stable")
     ascending = np.argsort(corroborated, kind="stable")
     missed = (label == 1) & ~blocked
@@ -179,6 +181,7 @@ def _view(
     part = slice(packed.edge_offsets[row], packed.edge_offsets[row + 1])
     kinds = packed.kind[packed.node_offsets[row] : packed.node_offsets[row + 1]].tolist()
     corroborated = float(scores.corroborated[0])
+    threshold = bundle.calibration.threshold
     changes = edge_changes(bundle.detector, packed, row).tolist()
     edges = zip(packed.src[part].tolist(), packed.dst[part].tolist(), changes, strict=True)
     return EpisodeView(
@@ -187,10 +190,10 @@ def _view(
         silo=silo.name,
         domain=episode.domain,
         unsafe=episode.unsafe,
-        blocked=corroborated >= bundle.calibration.threshold,
+        blocked=corroborated >= threshold,
         raw=float(scores.raw[0]),
         corroborated=corroborated,
-        threshold=bundle.calibration.threshold,
+        threshold=threshold,
         final=int(packed.final[row]),
         agents=tuple(
             AgentView(name, AGENT_KINDS[kind], risk)

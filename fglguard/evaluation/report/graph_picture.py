@@ -59,7 +59,7 @@ def draw_graph(view: EpisodeView, identity: str) -> Picture:
         f"{view.agents[view.final].name} with risk {view.raw:.3f}."
     )
     table = Table(
-        ("from", "to", "change of the final logit"),
+        ("from", "to", "change"),
         [
             (view.agents[e.source].name, view.agents[e.target].name, signed(e.change))
             for e in strongest[:LISTED_EDGES]

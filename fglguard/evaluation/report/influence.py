@@ -11,6 +11,9 @@ from fglguard.graph import PackedGraphs, collate
 MOST_NODES = 20_000
 """Nodes scored at once; an episode of n agents and e edges makes n * e."""
 
+EDGE_TENSORS = ("src", "dst")
+"""Fields of a batch with one row an edge, self-loops last."""
+
 
 def edge_changes(detector: Detector, packed: PackedGraphs, graph: int) -> NDArray[np.float64]:
     r"""What each edge of one graph adds to the final agent's logit.
@@ -52,7 +55,8 @@ def _final_logits(
     gone = [copy * edges + edge for copy, edge in enumerate(without) if edge is not None]
     kept = torch.ones(len(batch.src), dtype=torch.bool)
     kept[gone] = False
-    batch.src, batch.dst = batch.src[kept], batch.dst[kept]
+    for name in EDGE_TENSORS:
+        setattr(batch, name, getattr(batch, name)[kept])
     detector.eval()
     with torch.inference_mode():
         logits: Tensor = detector(batch)[batch.final].double()

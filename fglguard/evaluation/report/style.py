@@ -141,11 +141,12 @@ td:first-child {
 .names td:nth-child(2),
 .names th:nth-child(2) {
   text-align: left;
+  overflow-wrap: anywhere;
 }
 tbody th {
   font-weight: 400;
-  overflow-wrap: anywhere;
-  min-width: 7em;
+  overflow-wrap: break-word;
+  max-width: 16em;
 }
 .figures td {
   white-space: pre;
@@ -208,6 +209,9 @@ summary:focus-visible,
 }
 @media (min-width:900px) {
   main { padding: 24px }
+}
+@media (max-width: 600px) {
+  tbody th { overflow-wrap: anywhere; min-width: 6.5em; max-width: 9em }
 }
 @media print {
   body { background: none }

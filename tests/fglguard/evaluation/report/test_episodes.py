@@ -16,7 +16,7 @@ def test_which_episodes_are_worth_a_look_by_hand():
     """
     scores = np.array([0.9, 0.8, 0.4, 0.3, 0.1, 0.6, 0.2])
     labels = np.array([0, 1, 1, 1, 1, 0, 0])
-    assert choose(scores, labels, 0.5, each=2) == {
+    assert choose(scores, labels, scores >= 0.5, each=2) == {
         0: ("most suspicious", "false alarm"),
         1: ("most suspicious",),
         4: ("missed",),
@@ -26,17 +26,19 @@ def test_which_episodes_are_worth_a_look_by_hand():
 
 
 def test_where_nothing_is_blocked_the_most_suspicious_are_missed():
-    chosen = choose(np.array([0.9, 0.2]), np.array([1, 0]), math.inf, each=3)
+    scores = np.array([0.9, 0.2])
+    chosen = choose(scores, np.array([1, 0]), scores >= math.inf, each=3)
     assert chosen == {0: ("most suspicious", "missed"), 1: ("most suspicious",)}
 
 
 def test_unlabelled_episodes_are_neither_missed_nor_false_alarms():
-    chosen = choose(np.array([0.9, 0.2]), np.array([-1, -1]), 0.5, each=1)
+    scores = np.array([0.9, 0.2])
+    chosen = choose(scores, np.array([-1, -1]), scores >= 0.5, each=1)
     assert chosen == {0: ("most suspicious",)}
 
 
 def test_no_episodes_give_none(silo, run_folder):
-    assert choose(np.zeros(0), np.zeros(0, np.int64), 0.5, each=2) == {}
+    assert choose(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, bool), each=2) == {}
     assert view_episodes([], load_bundle(run_folder / "guard"), with_text=True).shown == ()
 
 

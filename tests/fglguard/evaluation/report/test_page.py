@@ -121,6 +121,7 @@ def test_a_threshold_that_blocks_nothing(run):
     )
 
 
+@pytest.mark.long
 def test_thousands_of_clients_and_many_domains_fit(run):
     one = next(iter(run.results["clients"].values()))
     clients = {f"site-{n}": {**one, "domain": f"d{n % 50}", "auroc": n / 2000} for n in range(2000)}
