@@ -154,6 +154,46 @@ def score(
     _write_verdicts(guard.score(found), output)
 
 
+@app.command()
+@_reported
+def report(
+    run_folder: Annotated[Path, typer.Argument(help="The folder of a completed run.")],
+    silo: Annotated[
+        Path | None,
+        typer.Option(help="A silo, or a folder of silos: show some of its test episodes."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="The page; by default report-with-text.html in the working directory, or the run "
+            "folder's report.html where no text is in it.",
+        ),
+    ] = None,
+    share: Annotated[
+        bool,
+        typer.Option("--share", help="Leave out what agents said and every name a site chose."),
+    ] = False,
+    guard: Annotated[
+        Path | None, typer.Option(help="The guard that scores the episodes, if not the run's.")
+    ] = None,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of each sort.")] = 3,
+) -> None:
+    """Write a run's report as one page; with a silo, also the text of some of its episodes.
+
+    A page with text is readable by its owner only and must not leave the site.
+    """
+    from fglguard.evaluation.report.silos import silos_of_run
+    from fglguard.evaluation.report.writing import REPORT_FILE, TEXT_FILE, write_report
+
+    with_text = silo is not None and not share
+    written = output or (Path(TEXT_FILE) if with_text else run_folder / REPORT_FILE)
+    silos = silos_of_run(run_folder, silo) if silo else []
+    write_report(run_folder, written, silos=silos, with_text=with_text, guard=guard, each=episodes)
+    print(f"{written}{': holds text, must not leave the site' if with_text else ''}")
+
+
 def _write_verdicts(verdicts: list[Any], output: Path | None) -> None:
     target: AbstractContextManager[BinaryIO] = (
         nullcontext(sys.stdout.buffer) if output is None else write_atomically(output, mode=0o600)

@@ -66,3 +66,7 @@ class FederationError(FglguardError):
 
 class QuorumError(FederationError):
     """Too few usable replies came back in a phase."""
+
+
+class ReportError(FglguardError):
+    """A run's report can't be made."""

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 
 from fglguard.settings import RunSettings, values_of
@@ -39,8 +40,16 @@ def simulate_run(settings: RunSettings) -> Path:
             flower_run(settings)
         results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         print_results(results)
+        _tell_missing_report(folder)
         print(f"run folder: {folder}")
     return folder
+
+
+def _tell_missing_report(folder: Path) -> None:
+    """On Ray the server's own words about it are in Flower's log."""
+    status = json.loads((folder / "status.json").read_text(encoding="utf-8"))
+    if "report_error" in status:
+        print(f"error: no report: {status['report_error']}", file=sys.stderr)
 
 
 def _in_process(settings: RunSettings, folder: Path) -> None:

@@ -1,6 +1,5 @@
 """A run's results as a table."""
 
-import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,13 +40,6 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
         f"{results['parameters']:,} parameters from {len(results['clients'])} clients; "
         f"training {seconds['train']:.0f} s of {seconds['total']:.0f} s"
     )
-
-
-def results_page(results: Mapping[str, Any]) -> str:
-    """The same as one self-contained HTML page."""
-    console = Console(record=True, file=io.StringIO(), width=WIDTH, markup=False)
-    print_results(results, console)
-    return console.export_html(inline_styles=True)
 
 
 def results_table(results: Mapping[str, Any]) -> Table:

@@ -10,6 +10,7 @@ from fglguard.bundle import save_bundle
 from fglguard.detector import Detector, detector_of
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.errors import FglguardError
+from fglguard.evaluation.report.curves import score_curves
 from fglguard.graph import GraphSettings
 from fglguard.parameters import flatten, load_flat
 from fglguard.settings import RunSettings, values_of
@@ -19,7 +20,7 @@ from server.floors import floor_aurocs
 from server.gathering import Gathered, gather
 from server.local_models import assess_local_models
 from server.participation import participation
-from server.results_table import results_page
+from server.report import write_run_report
 from server.roster import roster_of
 from server.rounds import train_rounds
 from server.run_folder import RunFolder, run_folder_path
@@ -51,9 +52,9 @@ def run(grid: Grid, settings: RunSettings) -> Results:
         observer = open_trackers(settings, folder)
         results = _Run(grid, settings, folder, observer).go()
         folder.write_results(results)
-        folder.write_report(results_page(results))
         observer.finish(results)
-        folder.set_status("completed")
+        report_error = write_run_report(folder.path, settings)
+        folder.set_status("completed", report_error=report_error)
     except BaseException as error:
         _tell_failure(error, folder, observer)
         raise
@@ -104,6 +105,8 @@ class _Run:
             gathered.cohort, gathered.sizes, assessment.scores, self.folder.path / "metrics.jsonl"
         )
         self.save_guards(assessment, detector, gathered)
+        test = assessment.scores
+        self.folder.write_curves(score_curves(test.corroborated, test.label, test.domain))
         return {
             "calibration": assessment.calibration,
             "test": assessment.test,

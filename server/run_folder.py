@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fglguard.errors import FederationError
+from fglguard.evaluation.report.curves import CURVES_FILE
 from fglguard.files import write_atomically
 from fglguard.settings import RunSettings, Scalar, values_of
 from strategies.cohort import Member
@@ -77,8 +78,9 @@ class RunFolder:
 
     `config.json` holds the resolved settings, `metrics.jsonl` a line a round and client,
     `checkpoints/` the newest global models (`server.checkpoints`), `clients/` what simulated
-    clients keep between rounds, `guard/` the bundle, `results.json` the figures, `report.html` the
-    same for a person, `status.json` how the run stands: running, completed or failed, and why.
+    clients keep between rounds, `guard/` the bundle, `results.json` the figures, `curves.json` ROC
+    curves and histograms, `report.html` all of it for a person (`server.report`), `status.json` how
+    the run stands: running, completed or failed, and why.
 
     The folder is locked from `begin` to `close`, or to the end of the process.
 
@@ -132,11 +134,15 @@ class RunFolder:
                 f"{path}: expected a run's status, got damage: {error}"
             ) from error
 
-    def set_status(self, state: str, error: str | None = None) -> None:
-        """Say how the run stands."""
+    def set_status(
+        self, state: str, error: str | None = None, *, report_error: str | None = None
+    ) -> None:
+        """Say how the run stands, and why it ended or has no report."""
         record: dict[str, Any] = {"state": state, "pid": os.getpid()}
         if error is not None:
             record["error"] = error
+        if report_error is not None:
+            record["report_error"] = report_error
         self._write_json("status.json", record)
 
     def forget_after(self, server_round: int) -> None:
@@ -214,10 +220,9 @@ class RunFolder:
         """Keep the run's figures."""
         self._write_json("results.json", results)
 
-    def write_report(self, page: str) -> None:
-        """Keep the run's report, a page for a person."""
-        with write_atomically(self.path / "report.html") as file:
-            file.write(page.encode())
+    def write_curves(self, curves: Mapping[str, Any]) -> None:
+        """Keep what the report draws of the test scores."""
+        self._write_json(CURVES_FILE, curves)
 
     def lock(self) -> None:
         """Take the folder for this process, until `close`.
