@@ -12,7 +12,7 @@ from fglguard.baselines.descent import Schedule, descend, score_nodes
 from fglguard.baselines.readout import graph_scores
 from fglguard.baselines.requirements import check_finite, check_unlabelled
 from fglguard.baselines.samples import Samples
-from fglguard.graph import GraphBatch, PackedGraphs, collate
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate
 
 
 class AnomalyGuard(nn.Module, ABC):

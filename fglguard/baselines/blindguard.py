@@ -8,7 +8,7 @@ from fglguard.baselines.anomaly import AnomalyGuard
 from fglguard.baselines.convolution import Edges, glorot, undirected
 from fglguard.baselines.descent import Schedule
 from fglguard.baselines.node_pairs import pairs_within_graphs
-from fglguard.graph import GraphBatch
+from fglguard.packed_graphs import GraphBatch
 
 HIDDEN = 128
 CORRUPTED = 0.3

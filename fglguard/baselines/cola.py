@@ -9,7 +9,7 @@ from torch.nn import functional
 from fglguard.baselines.anomaly import AnomalyGuard
 from fglguard.baselines.convolution import Edges, glorot, undirected
 from fglguard.baselines.descent import Schedule
-from fglguard.graph import GraphBatch
+from fglguard.packed_graphs import GraphBatch
 
 HIDDEN = 64
 MEMORY = 128

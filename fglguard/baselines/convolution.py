@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from fglguard.graph import GraphBatch
+from fglguard.packed_graphs import GraphBatch
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from fglguard.batching import batches
 from fglguard.errors import UpdateError
-from fglguard.graph import GraphBatch, PackedGraphs, collate
 from fglguard.optimizers import adam
+from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from fglguard.baselines.readout import graph_scores, judged_nodes
 from fglguard.baselines.requirements import MINIMUM_EPISODES, check_finite, check_unlabelled
 from fglguard.baselines.samples import Samples
 from fglguard.errors import BaselineError
-from fglguard.graph import GraphBatch
+from fglguard.packed_graphs import GraphBatch
 
 SCHEDULE = Schedule(epochs=20, batch_size=32, learning_rate=1e-3, weight_decay=2e-4)
 HIDDEN, HEADS, LAYERS, DROPOUT = 256, 8, 2, 0.2

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from fglguard.graph import GraphBatch
+from fglguard.packed_graphs import GraphBatch
 
 
 def pairs_within_graphs(batch: GraphBatch) -> tuple[Tensor, Tensor]:

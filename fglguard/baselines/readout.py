@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.episode_rules import AGENT_KINDS
-from fglguard.graph import PackedGraphs
+from fglguard.packed_graphs import PackedGraphs
 
 _AGENT = AGENT_KINDS.index("agent")
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fglguard.episode import Episode
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, PackedGraphs, concatenate, episode_graph
+from fglguard.graph import GraphSettings, episode_graph
+from fglguard.packed_graphs import PackedGraphs, concatenate
 from fglguard.silo import Silo
 
 

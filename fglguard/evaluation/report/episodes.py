@@ -13,9 +13,10 @@ from fglguard.corpora.splits import SPLITS
 from fglguard.episode import Episode
 from fglguard.episode_rules import AGENT_KINDS
 from fglguard.evaluation.report.influence import edge_changes
-from fglguard.graph import PackedGraphs, collate, episode_graph
+from fglguard.graph import episode_graph
+from fglguard.packed_graphs import PackedGraphs, collate
 from fglguard.silo import Silo
-from fglguard.training import node_scores, score_graphs
+from fglguard.training import batch_scores, score_graphs
 
 Why = Literal["most suspicious", "missed", "false alarm"]
 EACH = 3
@@ -176,7 +177,7 @@ def _view(
     silo: Silo, packed: PackedGraphs, row: int, bundle: Bundle, why: tuple[Why, ...]
 ) -> EpisodeView:
     episode = next(silo.episodes([row]))
-    risks = node_scores(bundle.detector, collate(packed, [row])).tolist()
+    risks = batch_scores(bundle.detector, collate(packed, [row])).nodes.tolist()
     scores = score_graphs(bundle.detector, packed, np.array([row]))
     part = slice(packed.edge_offsets[row], packed.edge_offsets[row + 1])
     kinds = packed.kind[packed.node_offsets[row] : packed.node_offsets[row + 1]].tolist()

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fglguard.detector import Detector
-from fglguard.graph import PackedGraphs, collate
+from fglguard.packed_graphs import PackedGraphs, collate
 
 MOST_NODES = 20_000
 """Nodes scored at once; an episode of n agents and e edges makes n * e."""

@@ -6,7 +6,8 @@ import pytest
 from fglguard.baselines.samples import Samples, read_samples
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
-from fglguard.graph import EpisodeGraph, GraphSettings, PackedGraphs, pack
+from fglguard.graph import EpisodeGraph, GraphSettings
+from fglguard.packed_graphs import PackedGraphs, pack
 from fglguard.silo import Silo
 
 TOPICS = (("river", "bank", "water"), ("stock", "price", "trade"), ("cell", "gene", "protein"))

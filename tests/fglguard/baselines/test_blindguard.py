@@ -7,7 +7,7 @@ import torch
 
 from fglguard.baselines import blindguard
 from fglguard.baselines.blindguard import CorruptionContrast
-from fglguard.graph import collate
+from fglguard.packed_graphs import collate
 
 
 def own_utterance(dimension: int) -> CorruptionContrast:

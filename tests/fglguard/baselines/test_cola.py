@@ -8,7 +8,7 @@ import torch
 
 from fglguard.baselines.cola import SubgraphContrast, ego_networks
 from fglguard.baselines.convolution import undirected
-from fglguard.graph import collate
+from fglguard.packed_graphs import collate
 
 
 def sigmoid(value: float) -> float:

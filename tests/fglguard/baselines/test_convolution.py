@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from fglguard.baselines.convolution import convolve, normalised, undirected
-from fglguard.graph import collate
+from fglguard.packed_graphs import collate
 
 
 def test_convolution_equals_dense_matrices(random_graphs) -> None:

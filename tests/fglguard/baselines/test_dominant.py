@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fglguard.baselines.dominant import Reconstruction
-from fglguard.graph import collate
+from fglguard.packed_graphs import collate
 
 
 def sigmoid(value: float) -> float:

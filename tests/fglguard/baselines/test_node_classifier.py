@@ -16,7 +16,7 @@ from fglguard.baselines.node_classifier import (
 )
 from fglguard.errors import BaselineError
 from fglguard.evaluation.metrics import auroc
-from fglguard.graph import collate
+from fglguard.packed_graphs import collate
 
 
 def test_layer_equals_loops_over_edges_and_heads(random_graphs) -> None:

@@ -1,7 +1,7 @@
 """Pairs against a double loop."""
 
 from fglguard.baselines.node_pairs import pairs_within_graphs
-from fglguard.graph import collate
+from fglguard.packed_graphs import collate
 
 
 def test_pairs_are_all_ordered_pairs_of_one_graph(random_graphs) -> None:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fglguard.baselines.readout import flag_top, graph_scores, judged_nodes
-from fglguard.graph import EpisodeGraph, pack
+from fglguard.graph import EpisodeGraph
+from fglguard.packed_graphs import pack
 
 USER, AGENT, TOOL = 0, 1, 2
 

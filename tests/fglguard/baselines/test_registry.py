@@ -10,7 +10,8 @@ from fglguard.baselines.baseline import run_baseline
 from fglguard.baselines.descent import Schedule
 from fglguard.baselines.readout import flag_top
 from fglguard.baselines.registry import BASELINES
-from fglguard.graph import EpisodeGraph, PackedGraphs, pack
+from fglguard.graph import EpisodeGraph
+from fglguard.packed_graphs import PackedGraphs, pack
 
 GRAPH_BASED = [name for name, entry in BASELINES.items() if entry.form == "graphs"]
 LABEL_FREE = [name for name, entry in BASELINES.items() if not entry.uses_labels]

@@ -6,7 +6,8 @@ from torch import nn
 from fglguard.detector import Detector, build_detector
 from fglguard.evaluation.report import influence
 from fglguard.evaluation.report.influence import edge_changes
-from fglguard.graph import EpisodeGraph, collate, pack
+from fglguard.graph import EpisodeGraph
+from fglguard.packed_graphs import collate, pack
 
 
 def graph(x, edges, final):
