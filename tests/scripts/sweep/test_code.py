@@ -15,7 +15,7 @@ from client.app import app as client_app
 from server.app import app as server_app
 from server.inprocess import simulate
 simulate(server_app, client_app, json.loads(sys.argv[1]))
-print("\\n".join(sorted(name for name in sys.modules if name.split(".")[0] in PACKAGES)))
+print(json.dumps([name for name in sys.modules if name.split(".")[0] in PACKAGES]))
 """
 
 
@@ -29,7 +29,7 @@ def test_every_module_that_a_run_loads_is_behind_it(run_values, tmp_path) -> Non
         check=True,
         timeout=300,
     )
-    loaded = set(done.stdout.split())
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
     assert {"fglguard.training", "strategies.fedprox", "server.rounds"} <= loaded
     drawn = {name for name in loaded if any(name.startswith(one) for one in code.DRAWING)}
     assert loaded - drawn - {"fglguard.evaluation.report"} <= set(modules_behind())
