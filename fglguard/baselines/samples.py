@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fglguard.episode import Episode
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import GraphSettings, graph_agents
 from fglguard.packed_graphs import PackedGraphs, concatenate
 from fglguard.silo import Silo
 
@@ -93,17 +93,6 @@ def join(parts: Sequence[Samples]) -> Samples:
 def node_labels(episode: Episode, settings: GraphSettings) -> NDArray[np.int8]:
     """`Agent.unsafe` of each node of the episode's graph, -1 where the source has none."""
     unsafe = {agent.id: agent.unsafe for agent in episode.agents}
-    agents = node_agents(episode, settings)
+    agents = graph_agents(episode, settings)
     codes = [-1 if (own := unsafe[agent]) is None else int(own) for agent in agents]
     return np.array(codes, dtype=np.int8)
-
-
-def node_agents(episode: Episode, settings: GraphSettings) -> tuple[str, ...]:
-    """Whose the nodes of the episode's graph are; `episode_graph` itself says which and in order.
-
-    Args:
-        episode: The episode.
-        settings: What decides which agents are nodes; features beyond the paper's do not.
-    """
-    nothing = np.zeros((len(episode.messages), 1), np.float32)
-    return episode_graph(episode, nothing, settings).agent_ids

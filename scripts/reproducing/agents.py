@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.baselines.readout import flag_highest
-from fglguard.baselines.samples import node_agents
 from fglguard.evaluation.protocol import task_disjoint
-from fglguard.graph import GraphSettings
+from fglguard.graph import GraphSettings, graph_agents
 from scripts.reproducing.agent_views import make_agent_views, make_teams, view_id
 from scripts.reproducing.baselines import FLOORS, PEERS, Bench
 from scripts.reproducing.board import Board, Trial
@@ -142,6 +141,6 @@ def _places(bench: Bench) -> dict[str, int]:
     names = [
         view_id(episode, agent)
         for episode in bench.test.episodes
-        for agent in node_agents(episode, GraphSettings())
+        for agent in graph_agents(episode, GraphSettings())
     ]
     return {name: place for place, name in enumerate(names)}

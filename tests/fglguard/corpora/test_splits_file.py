@@ -57,7 +57,7 @@ def test_a_replaced_file_is_read_again(given) -> None:
 
 
 def test_a_change_that_leaves_size_and_time_is_read_again(given) -> None:
-    silo, codes, splits, path = given
+    silo, codes, _, path = given
     before, content = path.stat(), splits_content(str(path))
     open_corpus(corpus(silo, path))
     turned = np.roll(codes, 1)
