@@ -116,14 +116,14 @@ def _peers(
     bench = teams.bench(_sides_of_teams(views, teams, sides, episode_of), seed)
     fitted = bench.fit(PEERS)
     for (arm, domain), reason in fitted.reasons.items():
-        board.unfit[arm, STUDY, domain] = reason
+        board.unfit[Trial(arm, STUDY, "", seed), domain] = reason
     silos = views.facts.splits("agents", sides).apply(views.facts.silos, "agents")
     blank = unscored(silos, episode_rows(silos, ("test",)))
-    places = _places(bench)
-    rows = np.array([places[one] for one in blank.id.tolist()], dtype=np.int64)
     for arm, nodes in fitted.nodes.items():
-        whole: Scores = replace(blank, raw=nodes[rows], corroborated=nodes[rows])
-        board.add(Trial(arm, STUDY, "", seed), whole.where(~np.isnan(whole.raw)))
+        found = _by_view(bench, nodes)
+        raw = np.array([found[one] for one in blank.id.tolist()])
+        whole: Scores = replace(blank, raw=raw, corroborated=raw)
+        board.add(Trial(arm, STUDY, "", seed), whole.where(~np.isnan(raw)))
 
 
 def _sides_of_teams(
@@ -136,11 +136,18 @@ def _sides_of_teams(
     return np.array([side[one] for one in every], dtype=np.uint8)
 
 
-def _places(bench: Bench) -> dict[str, int]:
-    """Where each test node stands, by the id of the view from it."""
-    names = [
-        view_id(episode, agent)
-        for episode in bench.test.episodes
-        for agent in graph_agents(episode, GraphSettings())
-    ]
-    return {name: place for place, name in enumerate(names)}
+def _by_view(bench: Bench, nodes: NDArray[np.float64]) -> dict[str, float]:
+    """The score of each test agent, by the id of the view from it.
+
+    An agent that neither speaks nor hears within the window is no node, and a guard that does not
+    see it does not suspect it: it gets its team's lowest score.
+    """
+    found: dict[str, float] = {}
+    first = 0
+    for episode in bench.test.episodes:
+        names = graph_agents(episode, GraphSettings())
+        own = nodes[first : first + len(names)]
+        first += len(names)
+        found |= {view_id(episode, agent.id): float(own.min()) for agent in episode.agents}
+        found |= {view_id(episode, name): float(x) for name, x in zip(names, own, strict=True)}
+    return found

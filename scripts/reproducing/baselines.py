@@ -112,7 +112,8 @@ class Bench:
             inside = self._blank.domain == domain if domain else np.ones(len(episode), np.bool_)
             outcome = self._outcome(baseline, domain, inside)
             if outcome.scores is None:
-                found.reasons[arm, domain] = outcome.reason or "no reason given"
+                reason = outcome.reason or "no reason given"
+                found.reasons[arm, domain] = reason.removeprefix(f"{baseline.name}: ")
                 continue
             episode[inside] = _as_probability(baseline, outcome.scores.episode)
             if outcome.scores.node is not None:

@@ -43,15 +43,15 @@ class Board:
         scores: Test rows alone.
         held_out: Validation and test rows.
         failed: By trial, why its run failed.
-        unfit: By arm and study, and by domain where each is fitted by itself, why a baseline could
-            not be fitted.
+        unfit: By trial, and by domain where each is fitted by itself, why a baseline could not be
+            fitted.
         records: By trial, the `results.json` of its run.
     """
 
     scores: dict[Trial, Scores] = field(default_factory=dict)
     held_out: dict[Trial, Scores] = field(default_factory=dict)
     failed: dict[Trial, str] = field(default_factory=dict)
-    unfit: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    unfit: dict[tuple[Trial, str], str] = field(default_factory=dict)
     records: dict[Trial, Mapping[str, object]] = field(default_factory=dict)
     _known: dict[tuple[str | None, ...], Estimate] = field(default_factory=dict)
 
@@ -105,23 +105,28 @@ class Board:
     def problem(self, arm: str) -> str | None:
         """Why an arm, or a cell of it, has no scores; None where nothing is known to be wrong."""
         reasons = [why for trial, why in self.failed.items() if trial.arm == arm]
-        reasons += [why for (name, _, _), why in self.unfit.items() if name == arm]
+        reasons += [why for (trial, _), why in self.unfit.items() if trial.arm == arm]
         return reasons[0] if reasons else None
 
     def best(self, arms: Iterable[str], study: str) -> str | None:
-        """The arm of the largest mean AUROC; None without any."""
+        """The arm of the largest mean AUROC among those of the most cells; None without any.
+
+        Of the most cells, so that an arm that could be fitted in few does not win by these.
+        """
         values = {arm: self.estimate(arm, study).value for arm in arms}
-        defined = {arm: value for arm, value in values.items() if value is not None}
-        return max(defined, key=lambda arm: defined[arm]) if defined else None
+        cells = {arm: len(list(self._cells(arm, study))) for arm in values}
+        most = max(cells.values(), default=0)
+        whole = {a: v for a, v in values.items() if v is not None and cells[a] == most}
+        return max(whole, key=lambda arm: whole[arm]) if whole else None
 
     def _cells(
         self,
         arm: str,
         study: str,
-        other: str | None,
-        domain: str | None,
-        part: str | None,
-        column: str,
+        other: str | None = None,
+        domain: str | None = None,
+        part: str | None = None,
+        column: str = "raw",
     ) -> Iterable[Cell]:
         for trial, scores in self.scores.items():
             if (trial.arm, trial.study) != (arm, study) or part not in (None, trial.part):

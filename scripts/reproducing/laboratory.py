@@ -124,7 +124,7 @@ class Laboratory:
         for arm, scores in fitted.scores.items():
             board.add(Trial(arm, study, part, seed), scores)
         for (arm, domain), reason in fitted.reasons.items():
-            board.unfit[arm, study, domain] = reason
+            board.unfit[Trial(arm, study, part, seed), domain] = reason
 
     def bench(self, sides: NDArray[np.uint8], seed: int) -> Bench:
         """What fits baselines on the silos with these sides."""

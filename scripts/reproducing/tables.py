@@ -69,12 +69,13 @@ def not_run(board: Board) -> str:
     for trial, why in board.failed.items():
         cells.setdefault(f"{trial.arm}: {why}", []).append(trial.cell)
     failed = [f"- {told} ({'; '.join(which)})" for told, which in cells.items()]
-    unfit = [
-        f"- {arm}, {study}{f', {domain}' if domain else ''}: {why}"
-        for (arm, study, domain), why in board.unfit.items()
-    ]
+    arms: dict[str, list[str]] = {}
+    for (trial, domain), why in board.unfit.items():
+        where = f"{trial.cell}, {domain}" if domain else trial.cell
+        arms.setdefault(f"{where}: {why}", []).append(trial.arm)
+    unfit = [f"- {told} ({'; '.join(which)})" for told, which in arms.items()]
     lines = ["Runs that failed; their cells are left out of the means:", "", *failed, ""]
-    more = ["Baselines that could not be fitted there:", "", *unfit, ""]
+    more = ["Baselines that could not be fitted:", "", *unfit, ""]
     return "\n".join([*(lines if failed else []), *(more if unfit else [])])
 
 

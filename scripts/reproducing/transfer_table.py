@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from fglguard.errors import SettingsError
 from fglguard.evaluation.protocol import (
     leave_domain_out,
@@ -29,6 +31,8 @@ TITLES = {
 }
 SUITE_DOMAIN = "agentdojo"
 MODEL_DOMAINS = ("agentdojo", "agent_safetybench")
+FEWEST_VIEWS = 50
+"""A team size with fewer labelled agents is trained on, but not tested."""
 TOPOLOGIES = "gsafeguard"
 """The corpus of many topologies; debates are all fully connected, and would train on one."""
 
@@ -44,6 +48,7 @@ def make(laboratory: Laboratory) -> Page:
         notes.append(f"Topology and team size were not run: {error}\n")
     else:
         _run(teams, _teams(teams), VIEW_OVERRIDES, board)
+        notes.append(_about_teams(teams))
     return page(board, notes)
 
 
@@ -132,8 +137,26 @@ def _teams(laboratory: Laboratory) -> Iterator[Sides]:
     for seed in laboratory.options.transfer_seeds:
         for dense, name in ((False, "sparse"), (True, "dense")):
             yield "topology", name, seed, leave_topology_out(facts, dense, seed, TOPOLOGIES)
-        for agents in sorted(set(facts.agents.tolist())):
-            yield "team_size", f"{agents} agents", seed, leave_team_size_out(facts, agents, seed)
+        for agents, views in _sizes(laboratory).items():
+            if views >= FEWEST_VIEWS:
+                sides = leave_team_size_out(facts, agents, seed)
+                yield "team_size", f"{agents} agents", seed, sides
+
+
+def _sizes(laboratory: Laboratory) -> dict[int, int]:
+    """Number of views of each team size."""
+    sizes, views = np.unique(laboratory.facts.agents, return_counts=True)
+    return dict(zip(sizes.tolist(), views.tolist(), strict=True))
+
+
+def _about_teams(laboratory: Laboratory) -> str:
+    facts, told = laboratory.facts, []
+    for agents, views in _sizes(laboratory).items():
+        corpora = ", ".join(np.unique(facts.domain[facts.agents == agents]).tolist())
+        few = "" if views >= FEWEST_VIEWS else ", too few to test on"
+        told.append(f"- {agents} agents: {views} labelled agents, of {corpora}{few}")
+    what = "Teams by size; one whose corpora differ from the others' is new by more than its size:"
+    return "\n".join([what, "", *told, ""])
 
 
 def _values(laboratory: Laboratory, key: str, domain: str) -> list[str]:

@@ -61,6 +61,13 @@ def test_a_difference_is_that_of_the_means(board) -> None:
     assert board.best(["bad", "good", "absent"], "home") == "good"
 
 
+def test_an_arm_of_few_cells_is_not_the_best_by_these(board) -> None:
+    whole = scores(3, better=0.9)
+    board.add(Trial("few", "home", "", 0), whole.where(whole.domain == "b"))
+    assert board.estimate("few", "home").value > board.estimate("good", "home").value
+    assert board.best(["few", "good", "bad"], "home") == "good"
+
+
 def test_a_pair_is_of_the_domains_that_both_scored(board) -> None:
     found = board.estimate("good", "home", other="part")
     assert found.value == pytest.approx(area(scores(0, better=0.4), "a") - area(scores(0), "a"))
@@ -74,7 +81,7 @@ def test_other_episodes_are_no_pair(board) -> None:
 
 def test_what_did_not_run_is_none_with_its_reason(board) -> None:
     board.failed[Trial("recommended", "home", "", 0)] = "no such preset"
-    board.unfit["floor", "home", ""] = "one class"
+    board.unfit[Trial("floor", "home", "", 0), ""] = "one class"
     assert board.estimate("floor", "home").reason == "one class"
     found = board.estimate("recommended", "home")
     assert (found.value, found.reason) == (None, "no such preset")
