@@ -5,17 +5,18 @@ A detector scores an episode's final agent, so it scores an agent in the view fr
 trained on the same episodes, and their rows are the same agents in the same order.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.baselines.readout import flag_highest
+from fglguard.episode import Episode
 from fglguard.evaluation.protocol import task_disjoint
 from fglguard.graph import GraphSettings, graph_agents
 from scripts.reproducing.agent_views import make_agent_views, make_teams, view_id
-from scripts.reproducing.baselines import FLOORS, PEERS, Bench
+from scripts.reproducing.baselines import FLOORS, PEERS
 from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.laboratory import Laboratory, Run
 from scripts.reproducing.main_table import PRESETS
@@ -120,7 +121,7 @@ def _peers(
     silos = views.facts.splits("agents", sides).apply(views.facts.silos, "agents")
     blank = unscored(silos, episode_rows(silos, ("test",)))
     for arm, nodes in fitted.nodes.items():
-        found = _by_view(bench, nodes)
+        found = by_view(bench.test.episodes, nodes)
         raw = np.array([found[one] for one in blank.id.tolist()])
         whole: Scores = replace(blank, raw=raw, corroborated=raw)
         board.add(Trial(arm, STUDY, "", seed), whole.where(~np.isnan(raw)))
@@ -136,15 +137,15 @@ def _sides_of_teams(
     return np.array([side[one] for one in every], dtype=np.uint8)
 
 
-def _by_view(bench: Bench, nodes: NDArray[np.float64]) -> dict[str, float]:
-    """The score of each test agent, by the id of the view from it.
+def by_view(episodes: Iterable[Episode], nodes: NDArray[np.float64]) -> dict[str, float]:
+    """The score of each agent, by the id of the view from it.
 
     An agent that neither speaks nor hears within the window is no node, and a guard that does not
     see it does not suspect it: it gets its team's lowest score.
     """
     found: dict[str, float] = {}
     first = 0
-    for episode in bench.test.episodes:
+    for episode in episodes:
         names = graph_agents(episode, GraphSettings())
         own = nodes[first : first + len(names)]
         first += len(names)

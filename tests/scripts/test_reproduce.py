@@ -81,3 +81,22 @@ def test_the_local_arm_is_compared_guard_by_guard(arguments, tmp_path) -> None:
 def test_a_wrong_argument_ends_with_2(arguments, capsys) -> None:
     assert main(arguments("table=none")) == 2
     assert "table: expected one of" in capsys.readouterr().err
+
+
+def test_a_run_that_fails_is_named_and_ends_with_2(
+    arguments, tmp_path, capsys, monkeypatch
+) -> None:
+    """The tables are written all the same, with the other cells in them."""
+    changes = {ablations_table.BASE: (), "T = 1": ("detector.rounds=-1",)}
+    monkeypatch.setattr(ablations_table, "CHANGES", changes)
+    monkeypatch.setattr(ablations_table, "MUS", ("0",))
+    monkeypatch.setattr(ablations_table, "PURITIES", ("0.8",))
+    assert main(arguments("table=ablations", "seeds=1")) == 2
+    told = capsys.readouterr().err
+    assert "failed: T = 1 (task_disjoint, seed 0): detector.rounds" in told
+    text = (tmp_path / "results/ablations.md").read_text()
+    assert "- T = 1: detector.rounds" in text
+    assert "(task_disjoint, seed 0)" in text
+    record = json.loads((tmp_path / "results/ablations.json").read_bytes())["task_disjoint"]
+    assert "detector.rounds" in record["T = 1"]["problem"]
+    assert record[ablations_table.BASE]["auroc"]["value"] is not None
