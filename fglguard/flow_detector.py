@@ -48,6 +48,7 @@ class FlowDetector(Detector):
     """
 
     branches = _BRANCHES
+    flow_dimension = WIDTH
 
     def __init__(self, preset: str, dimension: int, options: DetectorOptions = PAPER) -> None:
         super().__init__()

@@ -118,3 +118,16 @@ class Ledger:
             if number > source and value in text
         ]
         return tuple(dict.fromkeys([messages[source].sender, *between, last]))
+
+
+MOST_TOLD = 5
+"""Taints that a verdict tells of."""
+
+
+def most_suspicious(taints: Sequence[Taint]) -> tuple[Taint, ...]:
+    """The taints whose spans sound most like instructions, each value once, on its longest path."""
+    ranked = sorted(taints, key=lambda taint: (-taint.likeness, -len(taint.path), taint.message))
+    by_value: dict[str, Taint] = {}
+    for taint in ranked:
+        by_value.setdefault(taint.value, taint)
+    return tuple(by_value.values())[:MOST_TOLD]
