@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +117,13 @@ def _untrusted_spans(episode: Episode, number: int) -> list[str]:
         kinds[receiver] == "agent" and receiver != message.sender for receiver in message.receivers
     ):
         return []
-    return spread(spans(plain_text(message.text)))
+    return list(_spans_of(message.text))
+
+
+@lru_cache(maxsize=1024)
+def _spans_of(text: str) -> tuple[str, ...]:
+    """Asked for twice an episode: before its texts are embedded, and after."""
+    return tuple(spread(spans(plain_text(text))))
 
 
 def _flow(

@@ -50,7 +50,9 @@ def test_the_fused_logit_is_the_formula_of_the_docstring(packed) -> None:
         part = slice(starts[row], starts[row + 1])
         text[row, batch.text_columns[part]] = batch.text_values[part]
     flow = batch.flow.numpy()
-    w, v, b = (detector.get_parameter(n).detach().numpy() for n in ("text_weight", "flow_weight", "bias"))
+    w, v, b = (
+        detector.get_parameter(n).detach().numpy() for n in ("text_weight", "flow_weight", "bias")
+    )
     (m1, m2), (s1, s2) = detector.moments.detach().numpy()
     linear = text @ w[:, 0] + (flow * FLOW_SCALE) @ v + b
     expected = (linear - m1) / s1 + PROVENANCE_WEIGHT * (flow[:, PROVENANCE] - m2) / s2
@@ -141,7 +143,9 @@ def test_a_live_guard_scores_as_the_silo_and_tells_what_leaked(tmp_path, preset)
 
 
 def test_graphs_of_another_preset_are_refused(packed, make_silo) -> None:
-    plain = make_silo(name="plain").graphs(load_encoder("hashed-words").fingerprint, GraphSettings())
+    plain = make_silo(name="plain").graphs(
+        load_encoder("hashed-words").fingerprint, GraphSettings()
+    )
     with pytest.raises(SiloError, match="flow"):
         score_graphs(randomised(), plain)
     paper = build_detector("paper", 384, 0)
