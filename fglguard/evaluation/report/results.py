@@ -10,6 +10,8 @@ LABELS = {
     "auroc_raw": "AUROC raw",
     "auroc_corroborated": "AUROC corroborated",
     "auprc": "AUPRC",
+    "recall_at_fpr": "best recall within the budget",
+    "calibration_error": "calibration error",
     "recall": "recall",
     "false_positive_rate": "FPR",
     "over_refusal": "over-refusal",

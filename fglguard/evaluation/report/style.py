@@ -207,6 +207,14 @@ summary:focus-visible,
   max-height: 24em;
   overflow-y: auto;
 }
+.taint b {
+  color: var(--text);
+}
+mark {
+  background: none;
+  color: var(--unsafe);
+  font-weight: 700;
+}
 @media (min-width:900px) {
   main { padding: 24px }
 }
