@@ -10,7 +10,7 @@ LABELS = {
     "auroc_raw": "AUROC raw",
     "auroc_corroborated": "AUROC corroborated",
     "auprc": "AUPRC",
-    "recall_at_fpr": "best recall within the budget",
+    "recall_at_fpr": "recall at FPR ≤ budget",
     "calibration_error": "calibration error",
     "recall": "recall",
     "false_positive_rate": "FPR",
