@@ -6,8 +6,9 @@ FLOW = """\
 <p class="plain">
 {%- if not found.values %}No value that an untrusted source brought in left by the agents' {{ by }}.
 {%- else %}{{ found.values }} tainted value{{ "s" if found.values > 1 }}, which no user gave and an
-untrusted source did, left by {{ found.messages }} of the agents' {{ by }};
-{{ found.relayed }} passed through several agents.
+untrusted source did, left by {{ found.messages }} of the agents' {{ by }}
+{%- if found.relayed %}; {{ found.relayed }} passed through several agents{% endif -%}
+.
 {%- endif -%}
 </p>
 {% if found.shown %}

@@ -142,6 +142,7 @@ td:first-child {
 .names th:nth-child(2) {
   text-align: left;
   overflow-wrap: anywhere;
+  min-width: 6em;
 }
 tbody th {
   font-weight: 400;
