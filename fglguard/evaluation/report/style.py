@@ -142,7 +142,12 @@ td:first-child {
 .names th:nth-child(2) {
   text-align: left;
   overflow-wrap: anywhere;
-  min-width: 6em;
+  min-width: 7.5em;
+}
+.reasons td:last-child,
+.reasons th:last-child {
+  text-align: left;
+  min-width: 14em;
 }
 tbody th {
   font-weight: 400;
@@ -162,6 +167,10 @@ caption {
   text-align: left;
   color: var(--muted);
   padding: 4px 0;
+}
+caption span {
+  display: block;
+  max-width: min(75ch, 100vw - 60px);
 }
 summary {
   cursor: pointer;

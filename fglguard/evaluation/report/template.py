@@ -47,7 +47,7 @@ _KEY = """\
 _CARD = """\
 {%- macro table(content, caption="", kind="") -%}
 <div class="scroll" tabindex="0"><table class="{{ kind }}">
-{%- if caption %}<caption>{{ caption }}</caption>{% endif -%}
+{%- if caption %}<caption><span>{{ caption }}</span></caption>{% endif -%}
 <thead><tr>
 {%- for column in content.columns %}<th scope="col">{{ column }}</th>{% endfor -%}
 </tr></thead>
@@ -109,7 +109,8 @@ _RUN = """\
 {{ table(results, "95 % intervals in brackets, from a bootstrap over task groups", "figures") }}
 {% for line in calibration %}<p class="muted plain">{{ line }}</p>{% endfor %}
 {% if domain_thresholds %}
-{{ table(domain_thresholds, "Thresholds by domain, and what each does to the calibration data") }}
+{{ table(domain_thresholds, "Thresholds by domain, and what each does to the calibration data",
+  "reasons") }}
 {% endif %}
 {% if undefined %}
 <details><summary>Undefined figures and why</summary>
