@@ -101,6 +101,12 @@ def test_a_conformal_threshold_by_group(run_config):
     record = results["calibration"]
     assert (record["rule"], record["by"], record["risk"]) == ("conformal", "group", None)
     assert record["benign_groups"] == expected.benign_groups
+    # The best recall in the budget of the test split's own thresholds, by trying each.
+    scores, labels, _ = rescored(folder, Silo.open(Path(config["corpus.path"])), 2)
+    blocked = scores.corroborated >= np.unique(scores.corroborated)[:, None]
+    within = blocked[:, labels == 0].mean(axis=1) <= 0.4
+    best = blocked[within][:, labels == 1].mean(axis=1).max()
+    assert results["test"]["pooled"]["recall_at_fpr"]["value"] == pytest.approx(best)
 
 
 def test_a_rule_that_can_not_be_met_blocks_nothing_and_says_so(run_config, caplog):

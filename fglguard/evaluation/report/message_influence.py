@@ -15,6 +15,8 @@ from fglguard.packed_graphs import collate, pack
 
 MOST_EDGES = 200
 """Edges of one graph that are looked at: each has the episode turned into a graph anew."""
+MOST_CHARACTERS = 5_000_000
+"""Characters that agents of one episode hear in all those graphs, some seconds' work."""
 
 
 def message_changes(
@@ -67,8 +69,17 @@ def without_edge(episode: Episode, sender: str, receiver: str) -> Episode:
     return replace(episode, messages=tuple(kept) or (replace(episode.messages[0], receivers=()),))
 
 
+def affordable_edges(episode: Episode) -> int:
+    """How many edges of an episode are looked at, at least one: fewer where much is said to many.
+
+    Every agent may hear everything, so that a graph takes agents times characters.
+    """
+    work = len(episode.agents) * sum(len(text) for text in episode.texts)
+    return min(MOST_EDGES, max(1, MOST_CHARACTERS // work))
+
+
 def nearest_edges(
-    src: NDArray[np.integer], dst: NDArray[np.integer], final: int, most: int = MOST_EDGES
+    src: NDArray[np.integer], dst: NDArray[np.integer], final: int, most: int
 ) -> NDArray[np.int64]:
     """Places of the edges to look at, in order: all, or those at the final agent before others."""
     distance = np.where(dst == final, 0, np.where(src == final, 1, 2))

@@ -19,7 +19,11 @@ from fglguard.evaluation.report.episode_view import (
 )
 from fglguard.evaluation.report.flow_view import FlowView, view_flow
 from fglguard.evaluation.report.influence import edge_changes
-from fglguard.evaluation.report.message_influence import message_changes, nearest_edges
+from fglguard.evaluation.report.message_influence import (
+    affordable_edges,
+    message_changes,
+    nearest_edges,
+)
 from fglguard.flow.calls import Lookup
 from fglguard.graph import GraphSettings, episode_graph
 from fglguard.packed_graphs import PackedGraphs, collate
@@ -110,7 +114,8 @@ class EpisodeViewer:
         if not (settings.flow or settings.has_text):
             changes = edge_changes(detector, self.packed, row)
             return _edge_views(src, dst, changes), 0
-        chosen = nearest_edges(src, dst, int(self.packed.final[row]))
+        final, most = int(self.packed.final[row]), affordable_edges(episode)
+        chosen = nearest_edges(src, dst, final, most)
         pairs = [(names[src[edge]], names[dst[edge]]) for edge in chosen]
         changes = message_changes(detector, episode, settings, self._lookup, pairs)
         return _edge_views(src[chosen], dst[chosen], changes), len(src) - len(chosen)
