@@ -28,6 +28,7 @@ from fglguard.silo.index import EPISODES, TEXT_ID_BYTES, text_id
 from fglguard.silo.lock import writing
 from fglguard.silo.lookup import TextLookup
 from fglguard.silo.manifest import (
+    Embedding,
     Manifest,
     StoredGraphs,
     check_hashes,
@@ -276,15 +277,16 @@ class Silo:
         Raises:
             SiloError: The encoder has not encoded these texts, or an index is out of range.
         """
-        if encoder_fingerprint not in self._manifest.embeddings:
-            self._refresh()
-        embedding = self._manifest.embeddings.get(encoder_fingerprint)
-        if embedding is None:
-            raise SiloError(
-                f"{self.path}: no text was encoded with {encoder_fingerprint} (encoders prepared: "
-                f"{', '.join(self.encoder_fingerprints()) or 'none'})"
-            )
+        embedding = self._embedding(encoder_fingerprint)
         return gather_by_episode(self.path, embedding, self.episodes(indices))
+
+    def lookup(self, encoder_fingerprint: str) -> TextLookup:
+        """Vectors by the texts themselves: of messages, and of spans where graphs needed them.
+
+        Raises:
+            SiloError: The encoder has encoded nothing here.
+        """
+        return TextLookup(self.path, self._embedding(encoder_fingerprint))
 
     def encoder_fingerprints(self) -> list[str]:
         """Fingerprints of the encoders that have encoded every text."""
@@ -318,6 +320,17 @@ class Silo:
             SiloError: A file is missing or was changed.
         """
         check_hashes(self.path, self._manifest)
+
+    def _embedding(self, encoder_fingerprint: str) -> Embedding:
+        if encoder_fingerprint not in self._manifest.embeddings:
+            self._refresh()
+        embedding = self._manifest.embeddings.get(encoder_fingerprint)
+        if embedding is None:
+            raise SiloError(
+                f"{self.path}: no text was encoded with {encoder_fingerprint} (encoders prepared: "
+                f"{', '.join(self.encoder_fingerprints()) or 'none'})"
+            )
+        return embedding
 
     def _stored_graphs(self, encoder_fingerprint: str, settings: GraphSettings) -> StoredGraphs:
         fingerprint = settings.fingerprint(encoder_fingerprint)
