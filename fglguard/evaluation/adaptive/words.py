@@ -9,7 +9,7 @@ SHINGLE = 4
 """Words of a shingle."""
 
 _WORD = re.compile(r"\w+(?:[@.:/+-]\w+)*")
-_ENDS = re.compile(r"[.!?)'\"]*")
+_ENDS = re.compile(r"[/.!?)'\"]*")
 # Markup and escaped line breaks part words, but are none.
 _NO_WORDS = re.compile(r"</?[a-zA-Z][^<>]{0,500}>|\\n")
 
