@@ -5,10 +5,12 @@ import logging
 
 import numpy as np
 import torch
-from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
+from numpy.typing import NDArray
 
 import fglguard
+from client.branch_sums import sums_to_return
 from client.failure import report_failure
 from client.faults import inject_faults
 from client.holdings import Holdings
@@ -21,6 +23,7 @@ from fglguard.corpora.splits import SPLITS
 from fglguard.detector import Detector, detector_of
 from fglguard.episode_rules import SCHEMA
 from fglguard.errors import EncoderError, StateError
+from fglguard.fusion import branch_sums
 from fglguard.objectives.building import ObjectiveSettings, build_objective
 from fglguard.objectives.control_variates import CONTROL
 from fglguard.parameters import flatten, load_flat
@@ -90,15 +93,26 @@ def evaluate(message: Message, context: Context) -> Message:
     split = str(message.content["config"]["split"])
     rows = holdings.indices(split)
     detector = _detector(holdings, settings, unpack_parameters(message.content["arrays"]))
+    if message.content["config"].get("branches"):
+        answer = sums_to_return(branch_sums(detector, holdings.packed, rows))
+        return _answer(message, answer, holdings, rows)
     scores = score_graphs(detector, holdings.packed, rows)
     with naming_site(holdings.site):
         answer = scores_to_return(
             scores, holdings, rows, split, settings.calibration, simulated=is_simulated(context)
         )
+    return _answer(message, answer, holdings, rows)
+
+
+def _answer(
+    message: Message,
+    answer: dict[str, ArrayRecord],
+    holdings: Holdings,
+    rows: NDArray[np.int64],
+) -> Message:
     site = ConfigRecord({"site": holdings.site, "domains": list(holdings.domains)})
     metrics = MetricRecord({"graphs": len(rows)})
-    content = RecordDict({**answer, "metrics": metrics, "site": site})
-    return Message(content, reply_to=message)
+    return Message(RecordDict({**answer, "metrics": metrics, "site": site}), reply_to=message)
 
 
 def _train(

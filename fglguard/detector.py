@@ -47,12 +47,14 @@ class Detector(nn.Module, ABC):
         dimension: Width of the node features it expects.
         edge_dimension: Width of the edge features it expects; 0: it looks at none.
         options: What `build_detector` must be given besides, to build a like one.
+        branches: Columns of `hidden` that `fuse` standardises before they are summed; 0: none.
     """
 
     preset: str
     dimension: int
     edge_dimension: int = 0
     options: DetectorOptions = PAPER
+    branches: int = 0
 
     @abstractmethod
     def hidden(self, batch: "GraphBatch") -> Tensor:
@@ -73,6 +75,9 @@ class Detector(nn.Module, ABC):
             hidden: The batch's node representations [N, H].
         """
         return self.head(hidden)
+
+    def fuse(self, mean: Tensor, deviation: Tensor) -> None:
+        """Take the branches' mean and standard deviation over all sites, [branches] each."""
 
     def episode_logits(self, logits: Tensor, batch: "GraphBatch") -> Tensor:
         """Logits [G] of the batch's episodes, from those of its nodes [N]; see `read_out`."""

@@ -20,7 +20,7 @@ FLOW_SCALE = (0.8, 1.0, 0.9, 0.25, 0.35, 0.9, 0.6, 0.9, 0.6, 0.3)
 of unit length a block. Public constants: a normaliser of the sites' own would leak."""
 PROVENANCE_WEIGHT = 0.5
 """Of the provenance branch in the fused score; the trained branch weighs 1."""
-BRANCHES = 2
+_BRANCHES = 2
 
 
 class FlowDetector(Detector):
@@ -47,6 +47,8 @@ class FlowDetector(Detector):
         options: Its readout counts.
     """
 
+    branches = _BRANCHES
+
     def __init__(self, preset: str, dimension: int, options: DetectorOptions = PAPER) -> None:
         super().__init__()
         features = PRESET_FEATURES[preset]
@@ -59,7 +61,7 @@ class FlowDetector(Detector):
         self.bias = nn.Parameter(torch.zeros(()))
         # Parameters, so that they travel and are kept with the others; they never train.
         self.moments = nn.Parameter(
-            torch.tensor([[0.0] * BRANCHES, [1.0] * BRANCHES]), requires_grad=False
+            torch.tensor([[0.0] * _BRANCHES, [1.0] * _BRANCHES]), requires_grad=False
         )
 
     def hidden(self, batch: "GraphBatch") -> Tensor:

@@ -17,6 +17,7 @@ from fglguard.settings import RunSettings, values_of
 from server.assessment import Assessment, assess_global_model
 from server.client_figures import client_fairness, client_figures
 from server.floors import floor_aurocs
+from server.fusion import fused
 from server.gathering import Gathered, gather
 from server.local_models import assess_local_models
 from server.participation import participation
@@ -127,8 +128,14 @@ class _Run:
         """Calibrate and test the global model, or in the local arm every client's own."""
         scorer = Scorer(self.grid, strategy, self.settings)
         if isinstance(strategy, Local):
-            return assess_local_models(strategy.models, scorer, cohort, self.settings)
-        return assess_global_model(flatten(detector), scorer, self.settings)
+            models = {
+                site: fused(detector, model, scorer, site)
+                for site, model in strategy.models.items()
+            }
+            return assess_local_models(models, scorer, cohort, self.settings)
+        return assess_global_model(
+            fused(detector, flatten(detector), scorer), scorer, self.settings
+        )
 
     def save_guards(self, assessment: Assessment, detector: Detector, gathered: Gathered) -> None:
         """Write the bundle that `Guard.load` reads; in the local arm one a site."""

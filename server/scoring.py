@@ -1,12 +1,14 @@
 """Ask every client to score one of its splits with a model, and pool what they return."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 from flwr.app import ConfigRecord, Message
 from flwr.serverapp import Grid
 
 from fglguard.settings import RunSettings
+from server.branch_sums import SiteSums, read_branch_sums
 from server.histograms import HistogramTable, join, read_histogram
 from server.scores import ScoreTable, pool, read_scores
 from strategies.cohort import Member
@@ -47,6 +49,15 @@ class Scorer:
             return join(self._ask(parameters, "test", self._histogram(test=True))).at_edges()
         return self._pairs(parameters, "test")
 
+    def branch_sums(self, parameters: FlatVector, branches: int) -> list[SiteSums]:
+        """Sums of the branches' scores on the clients' validation splits."""
+        return self._ask(
+            parameters,
+            "val",
+            lambda reply, member: read_branch_sums(reply, member, branches),
+            {"branches": True},
+        )
+
     def _pairs(self, parameters: FlatVector, split: str) -> ScoreTable:
         tables = self._ask(
             parameters,
@@ -62,13 +73,17 @@ class Scorer:
         )
 
     def _ask(
-        self, parameters: FlatVector, split: str, read: Callable[[Message, Member], Table]
+        self,
+        parameters: FlatVector,
+        split: str,
+        read: Callable[[Message, Member], Table],
+        wanted: Mapping[str, bool] = MappingProxyType({}),
     ) -> list[Table]:
         federation = self.settings.federation
         messages = self.strategy.configure_evaluate(
             federation.rounds,
             pack_parameters(parameters),
-            ConfigRecord({"split": split}),
+            ConfigRecord({"split": split, **wanted}),
             self.grid,
         )
         replies = self.grid.send_and_receive(messages, timeout=federation.timeout)

@@ -1,0 +1,59 @@
+"""Sums of branches' scores that sites return for late fusion, checked."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from flwr.app import Message
+
+from fglguard.errors import UpdateError
+from fglguard.fusion import BranchSums
+from strategies.cohort import Member
+from strategies.updates import to_numpy
+
+ARRAYS = ("episodes", "sums", "squares")
+
+
+@dataclass(frozen=True)
+class SiteSums:
+    """The sums of one site.
+
+    Attributes:
+        site: Whose.
+        sums: The sums.
+    """
+
+    site: str
+    sums: BranchSums
+
+
+def read_branch_sums(reply: Message, member: Member, branches: int) -> SiteSums:
+    """Read and check a reply.
+
+    Raises:
+        UpdateError: The client reported an error, or its sums can't be sums of finite scores.
+    """
+    if reply.has_error():
+        raise UpdateError(reply.error.reason)
+    records = reply.content.array_records
+    if "branches" not in records or sorted(records["branches"]) != sorted(ARRAYS):
+        raise UpdateError(f"expected a record 'branches' of the arrays {ARRAYS}")
+    arrays = {name: to_numpy(records["branches"][name], f"branches.{name}") for name in ARRAYS}
+    for name, kind, size in (
+        ("episodes", "iu", 1),
+        ("sums", "f", branches),
+        ("squares", "f", branches),
+    ):
+        array = arrays[name]
+        if array.dtype.kind not in kind or array.shape != (size,) or not np.isfinite(array).all():
+            raise UpdateError(
+                f"branches.{name}: expected {size} finite numbers, got {array.dtype} of shape "
+                f"{array.shape}"
+            )
+    episodes = int(arrays["episodes"][0])
+    sums, squares = (arrays[name].astype(np.float64) for name in ("sums", "squares"))
+    # Cauchy-Schwarz, with room for rounding.
+    if episodes < 0 or (sums**2 > (1 + 1e-6) * episodes * squares + 1e-12).any():
+        raise UpdateError(
+            "branches: expected sums of so many episodes' scores and of their squares"
+        )
+    return SiteSums(member.site, BranchSums(episodes, sums, squares))
