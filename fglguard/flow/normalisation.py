@@ -2,8 +2,8 @@
 
 What is compared is what a careful reader would take for the same value: compatibility characters
 and look-alike letters are folded (Unicode NFKC, and the most frequent Latin look-alikes of Unicode
-Technical Standard 39), invisible characters dropped, signs written out put back, encodings undone,
-and separators within long identifiers passed over.
+Technical Standard 39), invisible characters dropped, signs that are written out put back, encodings
+undone, and separators within long identifiers passed over.
 """
 
 import base64
@@ -42,7 +42,7 @@ _WORDS = re.compile(r"[^\W\d_]+(?:[\s,'-]+[^\W\d_]+)*")
 
 
 def folded(text: str) -> str:
-    """Lower case, in one spelling; a text in plain ASCII only changes case and written-out signs."""
+    """Lower case, in one spelling; of plain ASCII only the case and written-out signs change."""
     text = text.lower()
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text).lower())

@@ -15,9 +15,7 @@ _ORDERS = (
 )
 
 
-def delegated(
-    episode: Episode, injection: Injection | None, random: Generator
-) -> Episode | None:
+def delegated(episode: Episode, injection: Injection | None, random: Generator) -> Episode | None:
     """None where no agent hears a user.
 
     The planner alone hears what users say; it passes each of their texts on as an order to the

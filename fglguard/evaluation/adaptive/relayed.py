@@ -33,8 +33,10 @@ def relayed(episode: Episode, injection: Injection, random: Generator) -> Episod
 def relayed_result(
     episode: Episode, injection: Injection | None, random: Generator
 ) -> Episode | None:
-    """A hard negative: the same of an episode whatever it reads; its longest result where it reads
-    no injection. None where it has no result."""
+    """A hard negative: the same of a safe episode; its longest result where no injection is known.
+
+    None where it has no result.
+    """
     if injection is not None:
         return relayed(episode, injection, random)
     results = [n for n, message in enumerate(episode.messages) if message.kind == "result"]

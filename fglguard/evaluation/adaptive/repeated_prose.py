@@ -88,9 +88,7 @@ def _lead_in_words(piece: Piece, lead_ins: set[Piece]) -> int:
     return next((cut for cut in longest if piece[:cut] in lead_ins), 0)
 
 
-def _injection(
-    episode: Episode, planted: set[Piece], lead_ins: set[Piece]
-) -> Injection | None:
+def _injection(episode: Episode, planted: set[Piece], lead_ins: set[Piece]) -> Injection | None:
     found = [
         (place, words)
         for place, words in _pieces(episode)

@@ -3,9 +3,9 @@
 A benchmark plants one text into the runs of many user tasks. A shingle (four words in a row) of a
 result is planted if results of at least two user tasks with the same injection task hold it and no
 result of a clean run does; those that fewer than .7 as many tasks hold as the most frequent one
-belong to one page or to what the agent then did. An injection is a stretch of planted shingles. Wording that at least
-half of a suite's injection tasks share is the attack's; what is left is the payload. No wording
-is known beforehand.
+belong to one page or to what the agent then did. An injection is a stretch of planted shingles.
+Wording that at least half of a suite's injection tasks share is the attack's; what is left is the
+payload. No wording is known beforehand.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def by_injection_task(episodes: Sequence[Episode]) -> dict[str, Injection]:
     Args:
         episodes: Of one domain, clean runs among them.
     """
-    clean = {shingle for e in episodes if not _group(e) for _, w in results(e) for shingle in _of(w)}
+    clean = {
+        shingle for e in episodes if not _group(e) for _, w in results(e) for shingle in _of(w)
+    }
     planted = _planted(episodes, clean)
     common = _common(planted)
     found = {}
@@ -96,9 +98,7 @@ def _common(planted: Mapping[Group, set[Shingle]]) -> dict[str, set[Shingle]]:
     return common
 
 
-def _injection(
-    episode: Episode, planted: set[Shingle], common: set[Shingle]
-) -> Injection | None:
+def _injection(episode: Episode, planted: set[Shingle], common: set[Shingle]) -> Injection | None:
     places: list[Place] = []
     first: set[Shingle] = set()
     payload = ""

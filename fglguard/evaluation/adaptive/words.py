@@ -35,7 +35,9 @@ class Words:
         """Cut a text; markup holds no words, and an escaped line break parts them."""
         found = list(_WORD.finditer(_NO_WORDS.sub(lambda m: " " * len(m.group()), text)))
         return cls(
-            text, tuple(m.group().lower() for m in found), tuple((m.start(), m.end()) for m in found)
+            text,
+            tuple(m.group().lower() for m in found),
+            tuple((m.start(), m.end()) for m in found),
         )
 
     def shingles(self) -> list[Shingle]:
