@@ -63,7 +63,7 @@ def _written(episode: Episode, injection: Injection, write: Writing) -> Episode 
 
     def rewrite(text: str) -> str:
         for value, hidden in written.items():
-            text = spelled(value).sub(lambda _, hidden=hidden: hidden, text)
+            text = spelled(value).sub(hidden.replace("\\", r"\\"), text)
         return text
 
     return replaced(episode, injection, rewrite)

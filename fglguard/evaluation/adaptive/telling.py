@@ -67,7 +67,7 @@ def _told(clause: str) -> str | None:
     # "Search for friends": what is acted on is named after a preposition, or before.
     thing = "this" if not thing.strip() else thing.strip()
     tail = f" {further[0]}" if further else ""
-    plural = thing.lower() == "them" or re.fullmatch(r".*[^s\W]s", thing)
+    plural = thing.lower() == "them" or re.fullmatch(r".*[^siu\W]s", thing)
     subject = "they" if thing.lower() == "them" else thing
     deed = f"{'are' if plural else 'is'} to be {PARTICIPLES[match['verb'].lower()]}"
     fact = f"{match['before'] or ''}{subject} {deed}{tail}"
