@@ -23,6 +23,8 @@ from fglguard.settings import DetectorSettings
 
 GRAPH_FORMAT = 1
 """Part of every settings fingerprint: raise it when the same episode would give another graph."""
+FLOW_FORMAT = 2
+"""The same of the flow features alone."""
 
 NodeFeature = Literal["mean", "last", "mean_last"]
 NODE_FEATURES: tuple[NodeFeature, ...] = get_args(NodeFeature)
@@ -142,9 +144,10 @@ class GraphSettings:
         departures: dict[str, str | bool | int] = {}
         if self.node_feature != "mean":
             departures["node_feature"] = self.node_feature
-        for name in ("messages", "flow"):
-            if getattr(self, name):
-                departures[name] = True
+        if self.messages:
+            departures["messages"] = True
+        if self.flow:
+            departures["flow"] = FLOW_FORMAT
         for name in ("word_bits", "letter_bits"):
             if getattr(self, name):
                 departures[name] = getattr(self, name)

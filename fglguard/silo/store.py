@@ -22,7 +22,13 @@ from fglguard.packed_graphs import PackedGraphs
 from fglguard.progress import progress_bar
 from fglguard.silo.arrays import map_array
 from fglguard.silo.attributes import ATTRIBUTES, Attribute, collect, read_attributes
-from fglguard.silo.embeddings import encode_missing, gather, gather_by_episode, known_rows
+from fglguard.silo.embeddings import (
+    encode_missing,
+    every_vector,
+    gather,
+    gather_by_episode,
+    known_rows,
+)
 from fglguard.silo.importing import import_episodes
 from fglguard.silo.index import EPISODES, TEXT_ID_BYTES, text_id
 from fglguard.silo.lock import writing
@@ -287,6 +293,16 @@ class Silo:
             SiloError: The encoder has encoded nothing here.
         """
         return TextLookup(self.path, self._embedding(encoder_fingerprint))
+
+    def encoded_texts(
+        self, encoder_fingerprint: str
+    ) -> Iterator[tuple[bytes, NDArray[np.float32]]]:
+        """Id (`fglguard.silo.index.text_id`) and vector [d] of each text that was encoded.
+
+        Raises:
+            SiloError: The encoder has not encoded anything here, or a file is damaged.
+        """
+        return every_vector(self.path, self._embedding(encoder_fingerprint))
 
     def encoder_fingerprints(self) -> list[str]:
         """Fingerprints of the encoders that have encoded every text."""

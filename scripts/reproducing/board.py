@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -38,11 +39,13 @@ class Board:
         scores: Test rows alone.
         problems: By arm, why it has no scores.
         records: By trial, the `results.json` of its run.
+        folders: By trial, its run's folder.
     """
 
     scores: dict[Trial, Scores] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     records: dict[Trial, Mapping[str, object]] = field(default_factory=dict)
+    folders: dict[Trial, Path] = field(default_factory=dict)
     _known: dict[tuple[str | None, ...], Estimate] = field(default_factory=dict)
 
     def add(self, trial: Trial, scores: Scores) -> None:

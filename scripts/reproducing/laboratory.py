@@ -18,7 +18,7 @@ from fglguard.corpora.splits_file import Splits
 from fglguard.errors import FederationError, FglguardError
 from fglguard.evaluation.protocol import Facts
 from fglguard.settings import RunSettings, Scalar
-from fglguard.silo import open_silos
+from fglguard.silo import Silo, open_silos
 from scripts.configuration import flat_values, register_resolvers
 from scripts.corpus_preparation import prepare_corpus
 from scripts.reproducing.board import Board, Trial
@@ -109,12 +109,17 @@ class Laboratory:
             _enter(board, run.trial, place, point.settings)
         return board
 
+    def silos(self, study: str, part: str, seed: int, sides: NDArray[np.uint8]) -> list[Silo]:
+        """The silos with these sides."""
+        splits = self._splits(Trial("", study, part, seed), sides)
+        return splits.apply(open_silos(self.path), study)
+
     def floors(
         self, study: str, part: str, seed: int, sides: NDArray[np.uint8], board: Board
     ) -> None:
         """Put every text floor on the board, trained on all corpora pooled and per corpus."""
         splits = self._splits(Trial("", study, part, seed), sides)
-        silos = splits.apply(open_silos(self.path), "floors")
+        silos = self.silos(study, part, seed, sides)
         keep = self.folder / "floors"
         for arm, scores in floor_scores(silos, seed, keep / f"{splits.sha256[:16]}.npz").items():
             board.add(Trial(arm, study, part, seed), scores)
@@ -175,6 +180,7 @@ def _enter(board: Board, trial: Trial, place: Path, settings: RunSettings) -> No
     scores = scores_of_run(place, settings.corpus)
     results = json.loads((place / "results.json").read_bytes())
     board.records[trial] = results
+    board.folders[trial] = place
     if settings.strategy.name != "local":
         board.add(trial, scores)
         return

@@ -40,7 +40,7 @@ def floor_scores(silos: Sequence[Silo], seed: int, keep: Path) -> dict[str, Scor
     if keep.exists():
         kept = Scores.read(keep)
         return {str(arm): kept.where(kept.guard == arm) for arm in dict.fromkeys(kept.guard)}
-    train, test = _episodes(silos, "train"), _episodes(silos, "test")
+    train, test = episodes_of(silos, "train"), episodes_of(silos, "test")
     found = {
         f"{PREFIX}{name}, {POOLED}": scores for name, scores in floors(train, test, seed).items()
     } | _per_corpus(train, test, seed)
@@ -73,16 +73,21 @@ def _per_corpus(
     return dict(found)
 
 
+def probabilities(decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the decision values of a logistic regression stand for."""
+    return 1 / (1 + np.exp(-decision))
+
+
 def _with_scores(blank: Scores, arm: str, decision: NDArray[np.float64]) -> Scores:
-    """Decision values of a logistic regression as the probabilities that they stand for."""
-    probability = 1 / (1 + np.exp(-decision))
+    probability = probabilities(decision)
     whole = replace(
         blank, raw=probability, corroborated=probability, guard=np.full(len(blank), arm)
     )
     return whole.where(~np.isnan(decision))
 
 
-def _episodes(silos: Sequence[Silo], side: str) -> list[Episode]:
+def episodes_of(silos: Sequence[Silo], side: str) -> list[Episode]:
+    """The episodes of a side, in the order of the rows of `episode_rows`."""
     code = SPLITS.index(side)
     return [
         episode for silo in silos for episode in silo.episodes(np.flatnonzero(silo.split == code))
