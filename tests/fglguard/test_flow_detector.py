@@ -8,9 +8,15 @@ from fglguard.bundle import save_bundle
 from fglguard.calibration import Calibration
 from fglguard.detector import Role, build_detector
 from fglguard.encoder import load_encoder
+from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SiloError
 from fglguard.flow.features import PROVENANCE
-from fglguard.flow_detector import FLOW_SCALE, PROVENANCE_WEIGHT, FlowDetector
+from fglguard.flow_detector import (
+    FLOW_SCALE,
+    NEVER_SUSPECT,
+    PROVENANCE_WEIGHT,
+    FlowDetector,
+)
 from fglguard.fusion import BranchSums, branch_sums, fuse_branches
 from fglguard.graph import PRESET_FEATURES, GraphSettings, episode_graph
 from fglguard.guard import Guard
@@ -55,6 +61,9 @@ def test_the_fused_logit_is_the_formula_of_the_docstring(packed) -> None:
     )
     (m1, m2), (s1, s2) = detector.moments.detach().numpy()
     linear = text @ w[:, 0] + (flow * FLOW_SCALE) @ v + b
+    agents = batch.kind.numpy() == AGENT_KINDS.index("agent")
+    assert 0 < agents.sum() < len(agents)
+    linear = np.where(agents, linear, NEVER_SUSPECT)
     expected = (linear - m1) / s1 + PROVENANCE_WEIGHT * (flow[:, PROVENANCE] - m2) / s2
     assert np.allclose(detector(batch).detach().numpy(), expected, atol=1e-4)
     hidden = detector.hidden(batch)
