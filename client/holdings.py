@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
+from fglguard.corpora.splits_file import splits_content
 from fglguard.encoder import load_encoder
 from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings
@@ -55,32 +56,43 @@ class Holdings:
         return chosen
 
 
-@lru_cache(maxsize=64)
 def simulated_holdings(settings: RunSettings, client: int, clients: int) -> Holdings:
     """Client number `client` of a simulation: its share of the corpus.
 
-    Kept for the life of the process, so that a message costs no reload.
+    Kept for the life of the process, so that a message costs no reload, unless the file
+    `corpus.splits` has changed.
 
     Raises:
-        SettingsError: The partition does not fit `clients` clients.
+        SettingsError: The partition does not fit `clients` clients, or the file of sides can't be
+            read.
         SiloError: The silo is missing, or was not prepared with the run's encoder.
     """
-    share = _shares(settings, clients)[client]
-    parts = list(zip(_corpus(settings.corpus), share.indices, strict=True))
+    return _simulated(settings, client, clients, splits_content(settings.corpus.splits))
+
+
+@lru_cache(maxsize=64)
+def _simulated(settings: RunSettings, client: int, clients: int, splits: str) -> Holdings:
+    share = _shares(settings, clients, splits)[client]
+    parts = list(zip(_corpus(settings.corpus, splits), share.indices, strict=True))
     return _open(parts, settings, share.site, share.domain)
 
 
-@lru_cache(maxsize=1)
 def pooled_holdings(settings: RunSettings, clients: int) -> tuple[Holdings, list[int]]:
     """All clients of a simulation as one, and how many training graphs each of them has.
 
-    Its graphs stand in the corpus' order, whoever holds them.
+    Its graphs stand in the corpus' order, whoever holds them. Kept as those of a single client.
 
     Raises:
-        SettingsError: The partition does not fit `clients` clients.
+        SettingsError: The partition does not fit `clients` clients, or the file of sides can't be
+            read.
         SiloError: The silo is missing, or was not prepared with the run's encoder.
     """
-    shares, silos = _shares(settings, clients), _corpus(settings.corpus)
+    return _pooled(settings, clients, splits_content(settings.corpus.splits))
+
+
+@lru_cache(maxsize=1)
+def _pooled(settings: RunSettings, clients: int, splits: str) -> tuple[Holdings, list[int]]:
+    shares, silos = _shares(settings, clients, splits), _corpus(settings.corpus, splits)
     by_silo = list(zip(*(share.indices for share in shares), strict=True))
     rows = [np.sort(np.concatenate(parts)) for parts in by_silo]
     train = SPLITS.index("train")
@@ -113,7 +125,8 @@ def site_holdings(settings: RunSettings, site: str, path: str) -> Holdings:
 
 
 @lru_cache(maxsize=4)
-def _corpus(settings: CorpusSettings) -> tuple[Silo, ...]:
+def _corpus(settings: CorpusSettings, splits: str) -> tuple[Silo, ...]:
+    """Kept apart by the content of the file of sides, `splits`; so is what follows from it."""
     return tuple(open_corpus(settings))
 
 
@@ -123,8 +136,8 @@ def _silos_at(path: str) -> tuple[Silo, ...]:
 
 
 @lru_cache(maxsize=4)
-def _shares(settings: RunSettings, clients: int) -> list[Share]:
-    return partition(_corpus(settings.corpus), settings.partition, clients, settings.seed)
+def _shares(settings: RunSettings, clients: int, splits: str) -> list[Share]:
+    return partition(_corpus(settings.corpus, splits), settings.partition, clients, settings.seed)
 
 
 def _open(

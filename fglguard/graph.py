@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.episode import Episode, Message
+from fglguard.episode import Agent, Episode, Message
 from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
 from fglguard.flow.calls import Lookup, flow_texts, message_flows
@@ -218,11 +218,7 @@ def episode_graph(
         )
     first = _window_start(episode, settings.rounds)
     window = messages[first:]
-    present = {episode.final_agent}
-    for message in window:
-        present.add(message.sender)
-        present.update(message.receivers)
-    nodes = [agent for agent in episode.agents if agent.id in present]
+    nodes = _nodes(episode, window)
     index = {agent.id: position for position, agent in enumerate(nodes)}
     said = np.asarray(vectors[first:], np.float32)
     sent = _sent_messages(window, index)
@@ -250,6 +246,20 @@ def episode_graph(
         else None,
         taints=taints,
     )
+
+
+def graph_agents(episode: Episode, settings: GraphSettings) -> tuple[str, ...]:
+    """Ids of the agents that are the nodes of the episode's graph, in their order."""
+    window = episode.messages[_window_start(episode, settings.rounds) :]
+    return tuple(agent.id for agent in _nodes(episode, window))
+
+
+def _nodes(episode: Episode, window: Sequence[Message]) -> list[Agent]:
+    present = {episode.final_agent}
+    for message in window:
+        present.add(message.sender)
+        present.update(message.receivers)
+    return [agent for agent in episode.agents if agent.id in present]
 
 
 def beside_messages(episode: Episode, settings: GraphSettings) -> list[str]:

@@ -13,6 +13,7 @@ from scripts.reproducing import (
     ablations_table,
     adaptive_table,
     arms_table,
+    calibration_table,
     main_table,
     peers_table,
     transfer_table,
@@ -28,11 +29,17 @@ TABLES: Mapping[str, Callable[[Laboratory], Page]] = {
     "ablations": ablations_table.make,
     "peers": peers_table.make,
     "adaptive": adaptive_table.make,
+    "calibration": calibration_table.make,
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make one table or all; returns 0, 2 after an error, 130 after an interrupt."""
+    """Make one table or all.
+
+    Returns:
+        0; 2 after an error, or where a run failed, which is named once the tables are written;
+        130 after an interrupt.
+    """
     try:
         options = read_options(sys.argv[1:] if arguments is None else arguments, list(TABLES))
         laboratory = Laboratory(options)
@@ -40,13 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             page = TABLES[name](laboratory)
             for file in page.write(options.out, options.page):
                 print(file)
+        for trial, reason in laboratory.failed.items():
+            print(f"failed: {trial.arm} ({trial.cell}): {reason}", file=sys.stderr)
     except (FglguardError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted; the same command goes on", file=sys.stderr)
         return 130
-    return 0
+    return 2 if laboratory.failed else 0
 
 
 if __name__ == "__main__":

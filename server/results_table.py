@@ -125,6 +125,11 @@ def _reasons(results: Mapping[str, Any]) -> list[str]:
         for name, estimate in figures.items():
             if isinstance(estimate, Mapping) and estimate["value"] is None:
                 lines.append(f"{domain}, {name}: {estimate['reason']}")
+    for name, floor in (results["floors"] or {}).items():
+        if floor["mean"] is None:
+            lines.append(f"floor {FLOORS[name]}: {floor['reason']}")
+            continue
+        lines += [f"{d}, floor {FLOORS[name]}: {why}" for d, why in floor["reasons"].items()]
     if results["floors"] is None:
         lines.append("no text floors: they need every site's text in one place")
     return lines

@@ -5,8 +5,8 @@ beat them is not worth its trouble. Features come from messages alone: never fro
 attributes or task.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -20,16 +20,25 @@ from fglguard.baselines.tfidf import fit_tfidf
 from fglguard.episode import Episode
 from fglguard.errors import BaselineError
 
-log = logging.getLogger(__name__)
-
 TEXT_FLOORS: Mapping[str, TextFloor] = MappingProxyType(
     {"counts": fit_counts, "tfidf": fit_tfidf, "hashed_words": fit_hashed_words}
 )
 
 
-def floors(
-    train: Sequence[Episode], test: Sequence[Episode], seed: int
-) -> dict[str, NDArray[np.float64] | None]:
+@dataclass(frozen=True, slots=True, eq=False)
+class FloorScores:
+    """What a floor gives.
+
+    Attributes:
+        decision: [test episodes] decision values; None where the floor can't be fitted.
+        reason: Why it can't; None where it can.
+    """
+
+    decision: NDArray[np.float64] | None
+    reason: str | None
+
+
+def floors(train: Sequence[Episode], test: Sequence[Episode], seed: int) -> dict[str, FloorScores]:
     """Fit each text floor on `train` and score `test`; higher is more suspect.
 
     Args:
@@ -38,14 +47,12 @@ def floors(
         seed: Of the solver.
 
     Returns:
-        By name, decision values [len(test)], or None where the floor can't be fitted; the log says
-        why.
+        By name, the scores or the reason why there are none.
     """
-    scores: dict[str, NDArray[np.float64] | None] = {}
+    found: dict[str, FloorScores] = {}
     for name, fit in TEXT_FLOORS.items():
         try:
-            scores[name] = fit(*labelled(train), seed)(test)
+            found[name] = FloorScores(fit(*labelled(train), seed)(test), None)
         except BaselineError as error:
-            log.warning("text floors: %s: %s", name, error)
-            scores[name] = None
-    return scores
+            found[name] = FloorScores(None, str(error))
+    return found

@@ -51,11 +51,30 @@ def flag_top(scores: NDArray[np.float64], graphs: PackedGraphs, count: int) -> N
     Raises:
         ValueError: `count` is below 1.
     """
-    if count < 1:
-        raise ValueError(f"count: expected at least 1, got {count}")
     judged = judged_nodes(graphs)
     graph = np.repeat(np.arange(len(graphs)), graphs.nodes)
-    order = np.lexsort((-scores, ~judged, graph))
+    flagged = np.zeros(len(scores), dtype=np.bool_)
+    flagged[judged] = flag_highest(scores[judged], graph[judged], count)
+    return flagged
+
+
+def flag_highest(
+    scores: NDArray[np.float64], graph: NDArray[np.int64], count: int
+) -> NDArray[np.bool_]:
+    """[n] the `count` highest-scored rows of each graph, by the same rule.
+
+    Args:
+        scores: [n], of rows that may be flagged.
+        graph: [n] each row's graph, in any order.
+        count: How many a graph.
+
+    Raises:
+        ValueError: `count` is below 1.
+    """
+    if count < 1:
+        raise ValueError(f"count: expected at least 1, got {count}")
+    codes, sizes = np.unique(graph, return_inverse=True, return_counts=True)[1:]
+    order = np.lexsort((-scores, codes))
     rank = np.empty(len(scores), dtype=np.int64)
-    rank[order] = np.arange(len(scores)) - graphs.node_offsets[graph[order]]
-    return judged & (rank < count)
+    rank[order] = np.arange(len(scores)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return rank < count

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fglguard.episode import Episode
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import GraphSettings, graph_agents
 from fglguard.packed_graphs import PackedGraphs, concatenate
 from fglguard.silo import Silo
 
@@ -91,11 +91,8 @@ def join(parts: Sequence[Samples]) -> Samples:
 
 
 def node_labels(episode: Episode, settings: GraphSettings) -> NDArray[np.int8]:
-    """`Agent.unsafe` of each node of the episode's graph, -1 where the source has none.
-
-    `episode_graph` itself says which agents are nodes and in which order.
-    """
-    graph = episode_graph(episode, np.zeros((len(episode.messages), 1), np.float32), settings)
+    """`Agent.unsafe` of each node of the episode's graph, -1 where the source has none."""
     unsafe = {agent.id: agent.unsafe for agent in episode.agents}
-    codes = [-1 if (own := unsafe[agent]) is None else int(own) for agent in graph.agent_ids]
+    agents = graph_agents(episode, settings)
+    codes = [-1 if (own := unsafe[agent]) is None else int(own) for agent in agents]
     return np.array(codes, dtype=np.int8)

@@ -9,6 +9,7 @@ It names every episode of every silo, so that none is forgotten unnoticed.
 """
 
 import copy
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,10 +75,12 @@ class Splits:
         Raises:
             SettingsError: It can't be read, was changed, or is no file of sides.
         """
+        return cls._parse(_bytes_of(path), path)
+
+    @classmethod
+    def _parse(cls, data: bytes, path: Path) -> Self:
         try:
-            content = unseal(path.read_bytes(), f"corpus.splits: {path}")
-        except OSError as error:
-            raise SettingsError(f"corpus.splits: {path} can't be read ({error.strerror})") from None
+            content = unseal(data, f"corpus.splits: {path}")
         except BundleError as error:
             raise SettingsError(str(error)) from None
         if content.get("schema") != SCHEMA:
@@ -125,15 +128,31 @@ def with_splits(silos: Sequence[Silo], path: Path) -> list[Silo]:
     Raises:
         SettingsError: The file can't be read, or is of other silos or episodes.
     """
-    stored = path.stat() if path.exists() else None
-    # A file that was replaced is another one.
-    identity = None if stored is None else (stored.st_mtime_ns, stored.st_ino, stored.st_size)
-    return _read_once(path, identity).apply(silos, f"corpus.splits: {path}")
+    return _parsed(path, _bytes_of(path)).apply(silos, f"corpus.splits: {path}")
+
+
+def splits_content(path: str) -> str:
+    """Hex SHA-256 of the bytes of the file at `corpus.splits`, empty where there is none to read.
+
+    What is kept in memory and follows from the file is kept by this: a path says nothing about
+    what stands there by now.
+
+    Raises:
+        SettingsError: It can't be read.
+    """
+    return hashlib.sha256(_bytes_of(Path(path))).hexdigest() if path else ""
 
 
 @lru_cache(maxsize=4)
-def _read_once(path: Path, identity: tuple[int, int, int] | None) -> Splits:
-    return Splits.read(path)
+def _parsed(path: Path, data: bytes) -> Splits:
+    return Splits._parse(data, path)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"corpus.splits: {path} can't be read ({error.strerror})") from None
 
 
 def _check_sides(sides: Any, where: str) -> None:

@@ -1,7 +1,7 @@
 """Packed graphs of a silo on disk: one folder for each encoder and graph settings."""
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fglguard.episode import Episode
 from fglguard.flow.calls import Lookup
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import EpisodeGraph, GraphSettings, episode_graph, graph_agents
 from fglguard.packed_graphs import PackedGraphs, concatenate, pack
 from fglguard.progress import Advance
 from fglguard.silo.arrays import make_private_folder, map_array, save_array
@@ -41,10 +41,14 @@ def pack_episodes(
     parts: list[PackedGraphs] = []
     graphs, labels = [], []
     first = 0
+    before: tuple[Episode, EpisodeGraph] | None = None
     for episode in episodes:
         last = first + len(episode.messages)
-        said = vectors[message_text[first:last]]
-        graphs.append(episode_graph(episode, said, settings, lookup))
+        graph = before and _seen_from(episode, *before, settings)
+        if graph is None:
+            graph = episode_graph(episode, vectors[message_text[first:last]], settings, lookup)
+        before = episode, graph
+        graphs.append(graph)
         labels.append(episode.unsafe)
         first = last
         if len(graphs) == _BLOCK:
@@ -55,6 +59,21 @@ def pack_episodes(
         parts.append(pack(graphs, labels))
         advance(len(graphs))
     return concatenate(parts)
+
+
+def _seen_from(
+    episode: Episode, other: Episode, graph: EpisodeGraph, settings: GraphSettings
+) -> EpisodeGraph | None:
+    """Another episode's graph with this one's final agent, where all else is alike; else None.
+
+    A team with a label for each agent is stored as one episode an agent, and its flow and text
+    features take long.
+    """
+    if (episode.agents, episode.messages) != (other.agents, other.messages):
+        return None
+    if graph_agents(episode, settings) != graph.agent_ids:
+        return None
+    return replace(graph, final=graph.agent_ids.index(episode.final_agent))
 
 
 def save_graphs(folder: Path, packed: PackedGraphs, settings: GraphSettings) -> list[Path]:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,23 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.encoder import Encoder
-from fglguard.episode import Episode, episode_from_record
+from fglguard.episode import Episode
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, beside_messages
+from fglguard.graph import GraphSettings
 from fglguard.packed_graphs import PackedGraphs
-from fglguard.progress import progress_bar
 from fglguard.silo.arrays import map_array
 from fglguard.silo.attributes import ATTRIBUTES, Attribute, collect, read_attributes
-from fglguard.silo.embeddings import (
-    encode_missing,
-    every_vector,
-    gather,
-    gather_by_episode,
-    known_rows,
-)
+from fglguard.silo.embeddings import every_vector, gather_by_episode
 from fglguard.silo.importing import import_episodes
-from fglguard.silo.index import EPISODES, TEXT_ID_BYTES, text_id
-from fglguard.silo.lock import writing
 from fglguard.silo.lookup import TextLookup
 from fglguard.silo.manifest import (
     Embedding,
@@ -39,11 +26,12 @@ from fglguard.silo.manifest import (
     StoredGraphs,
     check_hashes,
     check_sizes,
-    describe,
     read_manifest,
-    write_manifest,
 )
-from fglguard.silo.packing import GRAPHS, map_graphs, pack_episodes, save_graphs
+from fglguard.silo.missing import unprepared
+from fglguard.silo.packing import map_graphs
+from fglguard.silo.preparation import Preparation, refreshed
+from fglguard.silo.records import Records
 
 LOCK_SECONDS = 30.0
 """How long a writer waits for another one to finish."""
@@ -76,6 +64,7 @@ class Silo:
         self.domains = manifest.domains
         self._manifest = manifest
         self._data = path / manifest.data
+        self._records = Records(self._data, len(self))
         episodes = (manifest.counts["episodes"],)
         self.label: NDArray[np.int8] = self._map("label", np.int8, episodes)
         self.split: NDArray[np.uint8] = self._map("split", np.uint8, episodes)
@@ -175,7 +164,7 @@ class Silo:
         Raises:
             SiloError: The file that holds them is damaged.
         """
-        return tuple(_id_of(record, where) for where, record in self._records(range(len(self))))
+        return tuple(self._records.ids())
 
     @cached_property
     def attributes(self) -> Mapping[str, Attribute]:
@@ -205,7 +194,7 @@ class Silo:
                 f"{self.path}: expected episode indices from 0 to {len(self) - 1}, "
                 f"got {int(outside[0])}"
             )
-        return self._read(chosen)
+        return self._records.episodes(chosen)
 
     def embed(
         self, encoder: Encoder, progress: bool = False, *, lock_seconds: float = LOCK_SECONDS
@@ -218,10 +207,11 @@ class Silo:
             SiloError: Another process is writing to the silo, or it was imported anew.
             EncoderError: The encoder gives vectors of a wrong shape, or not finite ones.
         """
-        if not len(self._missing_rows(encoder.fingerprint)):
-            return
-        with self._writing(lock_seconds):
-            self._encode(encoder, self._missing_texts(encoder.fingerprint), progress)
+        work = self._preparation(progress, lock_seconds)
+        try:
+            work.embed(encoder)
+        finally:
+            self._manifest = work.manifest
 
     def prepare(
         self,
@@ -235,15 +225,13 @@ class Silo:
 
         Raises:
             SiloError: Another process is writing to the silo, or it was imported anew.
+            EncoderError: The encoder gives vectors of a wrong shape, or not finite ones.
         """
-        self.embed(encoder, progress, lock_seconds=lock_seconds)
-        fingerprint = settings.fingerprint(encoder.fingerprint)
-        if fingerprint not in self._manifest.graphs:
-            with self._writing(lock_seconds):
-                if fingerprint not in self._manifest.graphs:
-                    # Messages stand encoded by now, so that their number alone tells.
-                    self._encode(encoder, self._missing_beside(encoder, settings), progress)
-                    self._pack(fingerprint, encoder.fingerprint, settings, progress)
+        work = self._preparation(progress, lock_seconds)
+        try:
+            work.prepare(encoder, settings)
+        finally:
+            self._manifest = work.manifest
         return self.graphs(encoder.fingerprint, settings)
 
     def graphs(self, encoder_fingerprint: str, settings: GraphSettings) -> PackedGraphs:
@@ -354,7 +342,8 @@ class Silo:
             self._refresh()
         stored = self._manifest.graphs.get(fingerprint)
         if stored is None:
-            raise SiloError(self._unprepared(encoder_fingerprint, settings))
+            prepared = self.encoder_fingerprints()
+            raise SiloError(unprepared(self.path, encoder_fingerprint, settings, prepared))
         return stored
 
     def _map(
@@ -362,135 +351,8 @@ class Silo:
     ) -> NDArray[Any]:
         return map_array(self._data / f"{name}.npy", dtype, shape)
 
-    @cached_property
-    def _lines(self) -> NDArray[np.int64]:
-        return self._map("lines", np.int64, (len(self) + 1,))
-
-    @cached_property
-    def _message_text(self) -> NDArray[np.int64]:
-        return self._map("message_text", np.int64, (self.messages,))
-
-    @cached_property
-    def _text_ids(self) -> NDArray[np.uint8]:
-        return self._map("text_ids", np.uint8, (self.texts, TEXT_ID_BYTES))
-
-    @cached_property
-    def _content(self) -> mmap.mmap:
-        path = self._data / EPISODES
-        try:
-            with path.open("rb") as file:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except OSError as error:
-            raise SiloError(
-                f"{path}: can't be read ({error.strerror}); was the silo imported anew? Open it "
-                f"again"
-            ) from error
-
-    def _read(self, chosen: NDArray[np.int64]) -> Iterator[Episode]:
-        for where, record in self._records(chosen.tolist()):
-            yield episode_from_record(record, where)
-
-    def _records(self, indices: Iterable[int]) -> Iterator[tuple[str, Any]]:
-        """Some episodes' records as they are stored, each with its file and line."""
-        for index in indices:
-            where = f"{self._data / EPISODES}:{index + 1}"
-            try:
-                record = json.loads(self._content[self._lines[index] : self._lines[index + 1]])
-            except ValueError:
-                raise SiloError(f"{where}: damaged, expected JSON") from None
-            yield where, record
-
-    def _missing_rows(self, encoder_fingerprint: str) -> list[int]:
-        """Rows of `text_ids` that the encoder has not encoded."""
-        known = known_rows(self.path, self._manifest.embeddings.get(encoder_fingerprint))
-        return [row for row, key in enumerate(self._text_ids) if key.tobytes() not in known]
-
-    def _missing_texts(self, encoder_fingerprint: str) -> dict[bytes, str]:
-        rows = set(self._missing_rows(encoder_fingerprint))
-        missing: dict[bytes, str] = {}
-        text_row = iter(self._message_text.tolist())
-        for episode in self.episodes() if rows else ():
-            for text in episode.texts:
-                row = next(text_row)
-                if row in rows:
-                    rows.remove(row)
-                    missing[self._text_ids[row].tobytes()] = text
-        return missing
-
-    def _missing_beside(self, encoder: Encoder, settings: GraphSettings) -> dict[bytes, str]:
-        """Texts beside the messages that these graphs need and that are not encoded."""
-        known = known_rows(self.path, self._manifest.embeddings.get(encoder.fingerprint))
-        texts = {t: None for episode in self.episodes() for t in beside_messages(episode, settings)}
-        return {key: text for text in texts if (key := text_id(text)) not in known}
-
-    def _encode(self, encoder: Encoder, missing: dict[bytes, str], progress: bool) -> None:
-        if not missing:
-            return
-        with progress_bar(f"{self.name}: {encoder.name}", len(missing), progress) as advance:
-            for manifest in encode_missing(self.path, self._manifest, encoder, missing, advance):
-                self._commit(manifest)
-
-    def _pack(
-        self, fingerprint: str, encoder_fingerprint: str, settings: GraphSettings, progress: bool
-    ) -> None:
-        embedding = self._manifest.embeddings[encoder_fingerprint]
-        vectors = gather(self.path, embedding, self._text_ids)
-        lookup = TextLookup(self.path, embedding)
-        with progress_bar(f"{self.name}: graphs", len(self), progress) as advance:
-            packed = pack_episodes(
-                self.episodes(), vectors, self._message_text, settings, lookup, advance
-            )
-        folder = self._data / GRAPHS / fingerprint
-        files = describe(self.path, save_graphs(folder, packed, settings))
-        stored = StoredGraphs(
-            encoder_fingerprint, settings.rounds, folder.relative_to(self.path).as_posix()
-        )
-        self._commit(
-            replace(
-                self._manifest,
-                files={**self._manifest.files, **files},
-                graphs={**self._manifest.graphs, fingerprint: stored},
-            )
-        )
-
-    @contextmanager
-    def _writing(self, lock_seconds: float) -> Iterator[None]:
-        """Hold the write lock, with what other writers have added since."""
-        with writing(self.path, lock_seconds):
-            self._refresh()
-            yield
+    def _preparation(self, progress: bool, lock_seconds: float) -> Preparation:
+        return Preparation(self.path, self._manifest, progress, lock_seconds)
 
     def _refresh(self) -> None:
-        manifest = read_manifest(self.path)
-        if manifest.data != self._manifest.data:
-            raise SiloError(f"{self.path}: was imported anew since it was opened; open it again")
-        self._manifest = manifest
-
-    def _commit(self, manifest: Manifest) -> None:
-        write_manifest(self.path, manifest)
-        self._manifest = manifest
-
-    def _unprepared(self, encoder_fingerprint: str, settings: GraphSettings) -> str:
-        prepared = ", ".join(self.encoder_fingerprints()) or "none"
-        name = encoder_fingerprint.rpartition("-")[0] or "NAME"
-        options = f"--encoder {name} --rounds {settings.rounds}"
-        features = ""
-        if departures := settings.departures():
-            features = f" and features {', '.join(f'{k}={v}' for k, v in departures.items())}"
-        if settings.node_feature != "mean":
-            options += f" --node-feature {settings.node_feature}"
-        if settings.messages:
-            options += " --messages"
-        if settings.flow or settings.has_text:
-            options += f" --preset {settings.preset}"
-        return (
-            f"{self.path}: no graphs of the last {settings.rounds} rounds{features} with encoder "
-            f"{encoder_fingerprint} (encoders prepared: {prepared}); "
-            f"`fglguard corpus embed {self.path} {options}` prepares them"
-        )
-
-
-def _id_of(record: Any, where: str) -> str:
-    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
-        raise SiloError(f"{where}: damaged, expected an episode with its id")
-    return str(record["id"])
+        self._manifest = refreshed(self.path, self._manifest)

@@ -114,7 +114,7 @@ def _record(board: Board) -> dict[str, Any]:
                 "difference": record_of(board.estimate(arm, study, other=bases[study]))
                 if bases[study] not in (None, arm)
                 else None,
-                "problem": board.problems.get(arm),
+                "problem": board.problem(arm),
             }
             for arm in names
         }

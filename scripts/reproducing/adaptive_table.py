@@ -20,9 +20,8 @@ from scripts.reproducing.main_table import HOME, PRESETS
 from scripts.reproducing.page import Page, markdown_table, record_of, told
 from scripts.reproducing.remembering_encoder import RememberingEncoder
 from scripts.reproducing.scorers import Scorer, floor_scorers, guard_scorer
-from scripts.reproducing.scores import Scores, episode_rows, unscored
+from scripts.reproducing.scores import Scores, episode_rows, episodes_of, unscored
 from scripts.reproducing.tables import not_run
-from scripts.reproducing.text_floors import episodes_of
 
 INJECTED = ("agentdojo", "rjudge")
 """Domains with injections to locate; attacks are made of these alone, where there are any."""
@@ -56,7 +55,7 @@ def make(laboratory: Laboratory) -> Page:
     keep = laboratory.folder / f"adaptive-{encoder.fingerprint}.npz"
     encoder = RememberingEncoder(encoder, silos, keep)
     counts, new = _rewritten(silos)
-    board = Board(problems=home.problems)
+    board = Board(failed=home.failed)
     for seed in seeds:
         tested = laboratory.silos(HOME, "", seed, sides[seed])
         scorers = [
@@ -64,7 +63,7 @@ def make(laboratory: Laboratory) -> Page:
             for trial in trials
             if trial.seed == seed and trial in home.folders
         ]
-        for scorer in (*scorers, *floor_scorers(tested, seed, board)):
+        for scorer in (*scorers, *floor_scorers(tested, HOME, seed, board)):
             enter(board, scorer, seed, tested, new)
     return page(board, counts)
 

@@ -7,7 +7,7 @@ agents. A view is the graph with one agent as the final one and that agent's lab
 
 import dataclasses
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from fglguard.corpora import corpus
@@ -25,14 +25,39 @@ def agent_views(episodes: Iterable[Episode]) -> Iterator[Episode]:
             if agent.kind == "agent" and agent.unsafe is not None:
                 yield dataclasses.replace(
                     episode,
-                    id=f"{episode.id}-{agent.id}",
+                    id=view_id(episode, agent.id),
                     final_agent=agent.id,
                     unsafe=agent.unsafe,
                 )
 
 
+def view_id(episode: Episode, agent: str) -> str:
+    """The id of the view of an episode from one of its agents."""
+    return f"{episode.id}-{agent}"
+
+
 def make_agent_views(root: Path | None, path: Path) -> None:
     """Leave a silo of views of each corpus under `path`, unless they are there.
+
+    Raises:
+        SettingsError: They are not there and `root` does not hold the corpora.
+    """
+    _make(root, path, agent_views)
+
+
+def make_teams(root: Path | None, path: Path) -> None:
+    """Likewise a silo of each corpus' episodes as they are.
+
+    Raises:
+        SettingsError: They are not there and `root` does not hold the corpora.
+    """
+    _make(root, path, lambda episodes: episodes)
+
+
+def _make(
+    root: Path | None, path: Path, derive: Callable[[Iterable[Episode]], Iterable[Episode]]
+) -> None:
+    """Leave silos of what is derived from each corpus.
 
     Raises:
         SettingsError: They are not there and `root` does not hold the corpora.
@@ -48,6 +73,6 @@ def make_agent_views(root: Path | None, path: Path) -> None:
     unfinished = path.with_name(f".{path.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     for name in CORPORA:
-        views = agent_views(corpus(name).read(root / name, problems=[]))
-        Silo.create(unfinished / name, views, name=name)
+        episodes = corpus(name).read(root / name, problems=[])
+        Silo.create(unfinished / name, derive(episodes), name=name)
     unfinished.rename(path)

@@ -30,6 +30,11 @@ class Trial:
     seed: int
     guard: str = ""
 
+    @property
+    def cell(self) -> str:
+        """Which of its arm's cells it is, for people: `leave_suite_out, slack, seed 0`."""
+        return ", ".join(x for x in (self.study, self.part, f"seed {self.seed}") if x)
+
 
 @dataclass
 class Board:
@@ -37,20 +42,26 @@ class Board:
 
     Attributes:
         scores: Test rows alone.
-        problems: By arm, why it has no scores.
+        held_out: Validation and test rows.
+        failed: By trial, why its run failed.
+        unfit: By arm and study, and by domain where each is fitted by itself, why a baseline could
+            not be fitted.
         records: By trial, the `results.json` of its run.
         folders: By trial, its run's folder.
     """
 
     scores: dict[Trial, Scores] = field(default_factory=dict)
-    problems: dict[str, str] = field(default_factory=dict)
+    held_out: dict[Trial, Scores] = field(default_factory=dict)
+    failed: dict[Trial, str] = field(default_factory=dict)
+    unfit: dict[tuple[str, str, str], str] = field(default_factory=dict)
     records: dict[Trial, Mapping[str, object]] = field(default_factory=dict)
     folders: dict[Trial, Path] = field(default_factory=dict)
     _known: dict[tuple[str | None, ...], Estimate] = field(default_factory=dict)
 
     def add(self, trial: Trial, scores: Scores) -> None:
-        """Keep a trial's test scores."""
+        """Keep a trial's scores."""
         self._known.clear()
+        self.held_out[trial] = scores
         self.scores[trial] = scores.where(scores.side == "test")
 
     def arms(self, study: str) -> list[str]:
@@ -86,13 +97,19 @@ class Board:
         """
         cells = list(self._cells(arm, study, other, domain, part, column))
         if not cells:
-            reason = self.problems.get(arm) or (self.problems.get(other) if other else None)
+            reason = self.problem(arm) or (self.problem(other) if other else None)
             return Estimate(None, None, None, reason or "no such run")
         # Tables ask for the same figure several times, and a bootstrap takes a while.
         asked = (arm, study, metric, other, domain, part, column)
         if asked not in self._known:
             self._known[asked] = mean_over_cells(cells, metric)
         return self._known[asked]
+
+    def problem(self, arm: str) -> str | None:
+        """Why an arm, or a cell of it, has no scores; None where nothing is known to be wrong."""
+        reasons = [why for trial, why in self.failed.items() if trial.arm == arm]
+        reasons += [why for (name, _, _), why in self.unfit.items() if name == arm]
+        return reasons[0] if reasons else None
 
     def best(self, arms: Iterable[str], study: str) -> str | None:
         """The arm of the largest mean AUROC; None without any."""

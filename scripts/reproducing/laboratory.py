@@ -12,7 +12,6 @@ import numpy as np
 from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException
 from numpy.typing import NDArray
-from rich.console import Console
 
 from fglguard.corpora.splits_file import Splits
 from fglguard.errors import FederationError, FglguardError
@@ -21,10 +20,10 @@ from fglguard.settings import RunSettings, Scalar
 from fglguard.silo import Silo, open_silos
 from scripts.configuration import flat_values, register_resolvers
 from scripts.corpus_preparation import prepare_corpus
+from scripts.reproducing.baselines import FLOORS, Bench
 from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.options import Options
 from scripts.reproducing.scores import scores_of_run
-from scripts.reproducing.text_floors import floor_scores
 from scripts.sweep.point import Point
 from scripts.sweep.sweep import run_points
 
@@ -33,8 +32,6 @@ CLIENTS_A_DOMAIN = 2
 CLIENTS_OF_ONE_DOMAIN = 4
 LIMIT_SECONDS = 7200.0
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-
-console = Console(stderr=True)
 
 
 @dataclass(frozen=True)
@@ -60,10 +57,14 @@ class Laboratory:
     Args:
         options: The command line.
         path: Other silos than those of the real logs.
+
+    Attributes:
+        failed: By trial, why its run failed; of all tables, and shared with `at`.
     """
 
     def __init__(self, options: Options, path: Path | None = None) -> None:
         self.options = options
+        self.failed: dict[Trial, str] = {}
         self.path = (path or options.path).resolve()
         self.folder = options.folder.resolve()
         self._composed: dict[tuple[str, ...], dict[str, Scalar]] = {}
@@ -71,7 +72,9 @@ class Laboratory:
 
     def at(self, path: Path) -> "Laboratory":
         """The same on other silos."""
-        return Laboratory(self.options, path)
+        other = Laboratory(self.options, path)
+        other.failed = self.failed
+        return other
 
     @cached_property
     def facts(self) -> Facts:
@@ -87,7 +90,7 @@ class Laboratory:
     def run(self, runs: Sequence[Run], board: Board) -> Board:
         """Run what is not there yet, two at a time on two cores, and put its scores on the board.
 
-        A run that fails is told and leaves a problem on the board instead of scores.
+        A run that fails is told, and leaves its reason on the board instead of scores.
 
         Raises:
             KeyboardInterrupt: The runs were interrupted; the next call goes on from there.
@@ -102,9 +105,7 @@ class Laboratory:
         for run, point, place, outcome in zip(runs, points, places, outcomes, strict=True):
             if outcome.state == "failed" or place is None or point.settings is None:
                 reason = (outcome.reason or "no reason given").strip().splitlines()[0]
-                if board.problems.get(run.trial.arm) != reason:
-                    console.print(f"{run.trial.arm}: {reason}", markup=False, highlight=False)
-                board.problems[run.trial.arm] = reason
+                board.failed[run.trial] = self.failed[run.trial] = reason
                 continue
             _enter(board, run.trial, place, point.settings)
         return board
@@ -114,15 +115,26 @@ class Laboratory:
         splits = self._splits(Trial("", study, part, seed), sides)
         return splits.apply(open_silos(self.path), study)
 
-    def floors(
-        self, study: str, part: str, seed: int, sides: NDArray[np.uint8], board: Board
+    def baselines(
+        self,
+        study: str,
+        part: str,
+        seed: int,
+        sides: NDArray[np.uint8],
+        board: Board,
+        names: Sequence[str] = FLOORS,
     ) -> None:
-        """Put every text floor on the board, trained on all corpora pooled and per corpus."""
-        splits = self._splits(Trial("", study, part, seed), sides)
-        silos = self.silos(study, part, seed, sides)
-        keep = self.folder / "floors"
-        for arm, scores in floor_scores(silos, seed, keep / f"{splits.sha256[:16]}.npz").items():
+        """Put floors or peers on the board, trained on all corpora pooled and per corpus."""
+        fitted = self.bench(sides, seed).fit(names)
+        for arm, scores in fitted.scores.items():
             board.add(Trial(arm, study, part, seed), scores)
+        for (arm, domain), reason in fitted.reasons.items():
+            board.unfit[arm, study, domain] = reason
+
+    def bench(self, sides: NDArray[np.uint8], seed: int) -> Bench:
+        """What fits baselines on the silos with these sides."""
+        silos = self.facts.splits("baselines", sides).apply(open_silos(self.path), "baselines")
+        return Bench(silos, self.options.encoder, seed, self.folder / "baselines")
 
     def _point(self, run: Run) -> Point:
         label = (

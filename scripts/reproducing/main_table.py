@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.evaluation.protocol import leave_domain_out, leave_value_out, task_disjoint
+from scripts.reproducing.baselines import is_floor
 from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.laboratory import Laboratory, Run
 from scripts.reproducing.page import Page, beside_paper, markdown_table, record_of, told
@@ -18,7 +19,6 @@ from scripts.reproducing.tables import (
     further_rows,
     not_run,
 )
-from scripts.reproducing.text_floors import is_floor
 
 PRESETS = ("recommended", "small", "paper")
 HOME, SUITE, CORPUS = "task_disjoint", "leave_suite_out", "leave_corpus_out"
@@ -38,7 +38,7 @@ def make(laboratory: Laboratory) -> Page:
     board = Board()
     runs = []
     for study, part, seed, sides in _sides(laboratory):
-        laboratory.floors(study, part, seed, sides, board)
+        laboratory.baselines(study, part, seed, sides, board)
         runs += [
             Run(Trial(preset, study, part, seed), sides, (f"detector={preset}",))
             for preset in PRESETS

@@ -13,8 +13,9 @@ from fglguard.episode import Episode
 from fglguard.errors import BaselineError, FederationError
 from fglguard.guard import Guard
 from fglguard.silo import Silo
+from scripts.reproducing.baselines import POOLED, arm_of, probabilities
 from scripts.reproducing.board import Board
-from scripts.reproducing.text_floors import POOLED, PREFIX, episodes_of, probabilities
+from scripts.reproducing.scores import episodes_of
 
 Columns = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Raw and corroborated scores, each [episodes]."""
@@ -53,11 +54,12 @@ def guard_scorer(arm: str, guard: Guard) -> Scorer:
     return Scorer(arm, guard.threshold, score)
 
 
-def floor_scorers(silos: Sequence[Silo], seed: int, board: Board) -> Iterator[Scorer]:
+def floor_scorers(silos: Sequence[Silo], study: str, seed: int, board: Board) -> Iterator[Scorer]:
     """The text floors trained on all corpora pooled, calibrated on validation as guards are.
 
     Args:
         silos: With the sides that count.
+        study: What the sides are for.
         seed: Of the solver.
         board: Receives why a floor can't be fitted.
     """
@@ -65,11 +67,11 @@ def floor_scorers(silos: Sequence[Silo], seed: int, board: Board) -> Iterator[Sc
     val = [episode for episode in episodes_of(silos, "val") if episode.unsafe is not None]
     labels = [episode.unsafe for episode in val]
     for name, fit in TEXT_FLOORS.items():
-        arm = f"{PREFIX}{name}, {POOLED}"
+        arm = arm_of(name, POOLED)
         try:
             decide = fit(*labelled(train), seed)
         except BaselineError as error:
-            board.problems[arm] = str(error)
+            board.unfit[arm, study, ""] = str(error)
             continue
 
         def score(episodes: Sequence[Episode], decide: object = decide) -> Columns:

@@ -64,11 +64,18 @@ def further_rows(board: Board, arms: Sequence[str], study: str) -> str:
 
 
 def not_run(board: Board) -> str:
-    """A line for each arm with a run that failed, or that could not start."""
-    if not board.problems:
-        return ""
-    lines = [f"- {arm}: {why}" for arm, why in board.problems.items()]
-    return "\n".join(["Runs that failed; their cells are left out of the means:", "", *lines, ""])
+    """A line for each arm and reason for which cells are missing."""
+    cells: dict[str, list[str]] = {}
+    for trial, why in board.failed.items():
+        cells.setdefault(f"{trial.arm}: {why}", []).append(trial.cell)
+    failed = [f"- {told} ({'; '.join(which)})" for told, which in cells.items()]
+    unfit = [
+        f"- {arm}, {study}{f', {domain}' if domain else ''}: {why}"
+        for (arm, study, domain), why in board.unfit.items()
+    ]
+    lines = ["Runs that failed; their cells are left out of the means:", "", *failed, ""]
+    more = ["Baselines that could not be fitted there:", "", *unfit, ""]
+    return "\n".join([*(lines if failed else []), *(more if unfit else [])])
 
 
 def decided(board: Board, arm: str, study: str) -> dict[str, float | None]:
@@ -94,7 +101,7 @@ def arm_record(board: Board, arm: str, study: str, domains: Sequence[str]) -> di
         "domains": {
             domain: record_of(board.estimate(arm, study, domain=domain)) for domain in domains
         },
-        "problem": board.problems.get(arm),
+        "problem": board.problem(arm),
     }
 
 

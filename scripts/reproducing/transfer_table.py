@@ -10,13 +10,13 @@ from fglguard.evaluation.protocol import (
     leave_topology_out,
     leave_value_out,
 )
-from scripts.reproducing.agent_views import make_agent_views
+from scripts.reproducing.agents import VIEW_OVERRIDES, views_of
+from scripts.reproducing.baselines import is_floor
 from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.laboratory import Laboratory, Run
 from scripts.reproducing.main_table import PRESETS, Sides
 from scripts.reproducing.page import Page, markdown_table, reasons, record_of, told
 from scripts.reproducing.tables import not_run
-from scripts.reproducing.text_floors import is_floor
 
 LOGS = ("leave_suite_out", "leave_corpus_out", "leave_agent_model_out")
 TEAMS = ("topology", "team_size")
@@ -29,7 +29,6 @@ TITLES = {
 }
 SUITE_DOMAIN = "agentdojo"
 MODEL_DOMAINS = ("agentdojo", "agent_safetybench")
-VIEWS = "agent_views"
 TOPOLOGIES = "gsafeguard"
 """The corpus of many topologies; debates are all fully connected, and would train on one."""
 
@@ -40,12 +39,11 @@ def make(laboratory: Laboratory) -> Page:
     _run(laboratory, _logs(laboratory), (), board)
     notes = []
     try:
-        views = laboratory.options.path.with_name(VIEWS)
-        make_agent_views(laboratory.options.root, views)
-        teams = laboratory.at(views)
-        _run(teams, _teams(teams), ("detector.labels=final",), board)
+        teams = views_of(laboratory)
     except SettingsError as error:
         notes.append(f"Topology and team size were not run: {error}\n")
+    else:
+        _run(teams, _teams(teams), VIEW_OVERRIDES, board)
     return page(board, notes)
 
 
@@ -92,8 +90,8 @@ def page(board: Board, notes: list[str]) -> Page:
 
 
 def _absent(board: Board) -> tuple[str, ...]:
-    """Arms that never ran, whose every cell has the same reason."""
-    return tuple(f"{arm}, " for arm in board.problems if arm not in {t.arm for t in board.scores})
+    """Arms that never ran, whose reasons are told beneath."""
+    return tuple(f"{t.arm}, " for t in board.failed if t.arm not in {s.arm for s in board.scores})
 
 
 def _run(
@@ -101,7 +99,7 @@ def _run(
 ) -> None:
     runs = []
     for study, part, seed, sides in every:
-        laboratory.floors(study, part, seed, sides, board)
+        laboratory.baselines(study, part, seed, sides, board)
         domains = (TOPOLOGIES,) if study == "topology" else ()
         runs += [
             Run(

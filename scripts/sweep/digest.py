@@ -4,11 +4,11 @@ import hashlib
 import json
 from pathlib import Path
 
-import fglguard
 from fglguard.corpora.splits_file import Splits
 from fglguard.settings import RunSettings, values_of
 from fglguard.silo import open_silos
 from fglguard.silo.manifest import read_manifest
+from scripts.sweep.code import code_digest
 
 NOT_OUTCOME = (
     "output",
@@ -24,7 +24,7 @@ DIGITS = 8
 
 
 def outcome_digest(settings: RunSettings) -> str:
-    """The first digits of the SHA-256 over settings, package version and the silos' content.
+    """The first digits of the SHA-256 over settings, code and the silos' content.
 
     Raises:
         SiloError: There is no silo at `corpus.path`, or it is damaged.
@@ -37,7 +37,7 @@ def outcome_digest(settings: RunSettings) -> str:
     }
     identity: dict[str, object] = {
         "settings": values,
-        "version": fglguard.__version__,
+        "code": code_digest(),
         "silos": [
             silo_content(silo.path, settings.corpus.encoder)
             for silo in open_silos(settings.corpus.path)

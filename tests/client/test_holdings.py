@@ -1,11 +1,15 @@
 """What a simulated client opens, against the partition it was dealt."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from client.holdings import simulated_holdings
+from client.holdings import pooled_holdings, simulated_holdings
 from fglguard.corpora.splits import SPLITS
+from fglguard.corpora.splits_file import Splits
 from fglguard.encoder import load_encoder
+from fglguard.errors import SettingsError
 from fglguard.graph import GraphSettings
 from fglguard.partitions import partition
 from fglguard.settings import RunSettings
@@ -84,3 +88,25 @@ def test_of_several_versions_of_an_encoder_the_installed_one_is_taken(settings_o
     silo.prepare(Another(), GraphSettings())
     holdings = simulated_holdings(settings_of(silo.path), 0, 4)
     assert holdings.encoder_fingerprint == installed.fingerprint
+
+
+def test_a_splits_file_that_changed_between_two_runs_is_obeyed(settings_of, make_silo, tmp_path):
+    """The settings are equal, and so is the path; what stands there is not."""
+    silo, path = make_silo(), tmp_path / "splits.json"
+    values = settings_of(silo.path)
+    values = dataclasses.replace(
+        values, corpus=dataclasses.replace(values.corpus, splits=str(path))
+    )
+    for turn in range(3):
+        codes = ((np.arange(len(silo)) // 2 + turn) % 3).astype(np.uint8)
+        Splits.of("by hand", [silo], [codes]).write(path)
+        together, counts = pooled_holdings(values, 4)
+        assert np.array_equal(together.split, codes)
+        assert sum(counts) == np.count_nonzero(codes == SPLITS.index("train"))
+        for client in range(4):
+            held = simulated_holdings(values, client, 4)
+            assert np.array_equal(held.split, codes)
+            assert held is simulated_holdings(values, client, 4)
+    path.unlink()
+    with pytest.raises(SettingsError, match=r"corpus\.splits: .* can't be read"):
+        simulated_holdings(values, 0, 4)

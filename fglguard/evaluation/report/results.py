@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fglguard.evaluation.report.floors import MEAN
+from fglguard.evaluation.report.floors import MEAN, floor_label
 from fglguard.evaluation.report.picture import Table, number
 
 LABELS = {
@@ -32,11 +32,17 @@ def results_table(results: Mapping[str, Any]) -> Table:
 
 def undefined_figures(results: Mapping[str, Any]) -> list[str]:
     """Why each figure that has no value, or no interval, has none."""
-    return [
+    figures = [
         f"{domain}, {figure_label(name)}: {estimate['reason']}"
         for domain, figures in results["test"]["domains"].items()
         for name, estimate in figures.items()
         if isinstance(estimate, Mapping) and estimate["value"] is None
+    ]
+    return figures + [
+        f"{domain}, floor {floor_label(name)}: {reason}"
+        for name, found in (results["floors"] or {}).items()
+        # A run from before floors told their reasons has none.
+        for domain, reason in found.get("reasons", {}).items()
     ]
 
 

@@ -1,6 +1,5 @@
 """Floors find what is planted, and see nothing but messages."""
 
-import logging
 from dataclasses import replace
 
 import numpy as np
@@ -46,13 +45,17 @@ def by_word(start: int, count: int) -> list[Episode]:
     ]
 
 
+def scored(train, test) -> dict[str, np.ndarray | None]:
+    return {name: found.decision for name, found in floors(train, test, 0).items()}
+
+
 def labels(episodes) -> list[int]:
     return [int(e.unsafe) for e in episodes]
 
 
 def test_word_floors_find_a_planted_word_and_counts_do_not() -> None:
     train, test = by_word(0, 80), by_word(1000, 60)
-    scores = floors(train, test, 0)
+    scores = scored(train, test)
     assert set(scores) == NAMES
     assert auroc(scores["tfidf"], labels(test)) > 0.95
     assert auroc(scores["hashed_words"], labels(test)) > 0.95
@@ -61,7 +64,7 @@ def test_word_floors_find_a_planted_word_and_counts_do_not() -> None:
     held_out = [
         episode(s, s % 2 == 0, word="obey" if s % 2 == 0 else "abcd") for s in range(1000, 1200)
     ]
-    plain = floors(even, held_out, 0)
+    plain = scored(even, held_out)
     assert 0.35 < auroc(plain["counts"], labels(held_out)) < 0.65
     assert auroc(plain["tfidf"], labels(held_out)) > 0.95
 
@@ -74,7 +77,7 @@ def test_counts_find_longer_episodes() -> None:
         ]
 
     test = longer(1000, 20)
-    assert auroc(floors(longer(0, 40), test, 0)["counts"], labels(test)) == 1.0
+    assert auroc(scored(longer(0, 40), test)["counts"], labels(test)) == 1.0
 
 
 def test_hashed_words_know_who_said_it() -> None:
@@ -87,7 +90,7 @@ def test_hashed_words_know_who_said_it() -> None:
         ]
 
     train, test = who(0, 120), who(1000, 100)
-    scores = floors(train, test, 0)
+    scores = scored(train, test)
     assert auroc(scores["hashed_words"], labels(test)) > 0.95
     assert 0.3 < auroc(scores["tfidf"], labels(test)) < 0.7
 
@@ -98,7 +101,7 @@ def test_tfidf_equals_scikit_learn_on_the_joined_texts() -> None:
     x = vectorizer.fit_transform([" ".join(e.texts) for e in train])
     model = LogisticRegression(C=3, class_weight="balanced", max_iter=1000).fit(x, labels(train))
     expected = model.decision_function(vectorizer.transform([" ".join(e.texts) for e in test]))
-    np.testing.assert_allclose(floors(train, test, 0)["tfidf"], expected, atol=1e-9)
+    np.testing.assert_allclose(scored(train, test)["tfidf"], expected, atol=1e-9)
 
 
 def test_only_messages_count() -> None:
@@ -115,7 +118,7 @@ def test_only_messages_count() -> None:
         for e in train
     ]
     blind = [replace(e, unsafe=None, label_source=None) for e in test]
-    before, after = floors(train, test, 0), floors(told, blind, 0)
+    before, after = scored(train, test), scored(told, blind)
     for name in NAMES:
         np.testing.assert_array_equal(before[name], after[name])
 
@@ -123,7 +126,7 @@ def test_only_messages_count() -> None:
 def test_unlabelled_training_episodes_are_left_out() -> None:
     train, test = by_word(0, 30), by_word(1000, 10)
     more = [*train, *(episode(s, None) for s in range(500, 510))]
-    before, after = floors(train, test, 0), floors(more, test, 0)
+    before, after = scored(train, test), scored(more, test)
     for name in NAMES:
         np.testing.assert_array_equal(before[name], after[name])
 
@@ -138,28 +141,29 @@ def test_unlabelled_training_episodes_are_left_out() -> None:
         ([True, False, True, False, True], "at least 10 labelled training episodes, got 5"),
     ],
 )
-def test_too_little_to_learn_from_gives_none_and_says_why(values, found, caplog) -> None:
+def test_too_little_to_learn_from_gives_none_and_says_why(values, found) -> None:
     train = [episode(s, unsafe) for s, unsafe in enumerate(values)]
-    with caplog.at_level(logging.WARNING):
-        assert floors(train, by_word(1000, 4), 0) == dict.fromkeys(NAMES)
+    given = floors(train, by_word(1000, 4), 0)
+    assert set(given) == NAMES
+    assert all(one.decision is None and found in one.reason for one in given.values())
     assert found in why_unfit(train)
-    assert found in caplog.text
     assert why_unfit(by_word(0, 10)) is None
 
 
-def test_tfidf_without_a_repeated_word_is_none_and_the_others_are_not(caplog) -> None:
+def test_tfidf_without_a_repeated_word_is_none_and_the_others_are_not() -> None:
     def say(i, unsafe):
         e = episode(i, unsafe)
         return replace(e, messages=(Message(0, "u", ("a",), f"only{i}"),))
 
-    with caplog.at_level(logging.WARNING):
-        scores = floors([say(i, i % 2 == 0) for i in range(10)], by_word(1000, 4), 0)
-    assert scores["tfidf"] is None
-    assert "no word occurs in two training episodes" in caplog.text
-    assert len(scores["counts"]) == len(scores["hashed_words"]) == 4
+    given = floors([say(i, i % 2 == 0) for i in range(10)], by_word(1000, 4), 0)
+    assert given["tfidf"].decision is None
+    assert "no word occurs in two training episodes" in given["tfidf"].reason
+    for name in ("counts", "hashed_words"):
+        assert len(given[name].decision) == 4
+        assert given[name].reason is None
 
 
 def test_no_test_episodes_give_no_scores() -> None:
-    assert {name: len(s) for name, s in floors(by_word(0, 10), [], 0).items()} == dict.fromkeys(
+    assert {name: len(s) for name, s in scored(by_word(0, 10), []).items()} == dict.fromkeys(
         NAMES, 0
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fglguard.baselines.readout import flag_top, graph_scores, judged_nodes
+from fglguard.baselines.readout import flag_highest, flag_top, graph_scores, judged_nodes
 from fglguard.graph import EpisodeGraph
 from fglguard.packed_graphs import pack
 
@@ -49,3 +49,13 @@ def test_no_agents_can_not_be_flagged() -> None:
 
 def test_no_graphs_have_no_scores() -> None:
     assert len(graph_scores(np.zeros(0), GRAPHS.select([]))) == 0
+
+
+def test_rows_of_a_graph_need_not_stand_together() -> None:
+    """By hand: graph 7 has .1, .9, .9 and flags the first .9; graph 2 has one row."""
+    graph, scores = np.array([7, 2, 7, 7]), np.array([0.1, 0.0, 0.9, 0.9])
+    assert flag_highest(scores, graph, 1).tolist() == [False, True, True, False]
+    assert flag_highest(scores, graph, 2).tolist() == [False, True, True, True]
+    assert flag_highest(np.zeros(0), np.zeros(0, np.int64), 1).tolist() == []
+    with pytest.raises(ValueError, match="expected at least 1, got 0"):
+        flag_highest(scores, graph, 0)

@@ -1,13 +1,14 @@
 """A file of sides gives every episode its side, or says what does not fit."""
 
 import json
+import os
 import stat
 
 import numpy as np
 import pytest
 
 from fglguard.corpora.selection import open_corpus
-from fglguard.corpora.splits_file import Splits
+from fglguard.corpora.splits_file import Splits, splits_content
 from fglguard.errors import SettingsError
 from fglguard.sealing import seal
 from fglguard.settings import CorpusSettings
@@ -53,6 +54,20 @@ def test_a_replaced_file_is_read_again(given) -> None:
     open_corpus(corpus(silo, path))
     Splits.of("others", [silo], [np.zeros_like(codes)]).write(path)
     assert not open_corpus(corpus(silo, path))[0].split.any()
+
+
+def test_a_change_that_leaves_size_and_time_is_read_again(given) -> None:
+    silo, codes, _, path = given
+    before, content = path.stat(), splits_content(str(path))
+    open_corpus(corpus(silo, path))
+    turned = np.roll(codes, 1)
+    with path.open("r+b") as file:  # the same file, not one that was renamed onto it
+        file.write(seal(Splits.of("by hand", [silo], [turned])._content()))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (after.st_size, after.st_ino) == (before.st_size, before.st_ino)
+    assert np.array_equal(open_corpus(corpus(silo, path))[0].split, turned)
+    assert splits_content(str(path)) not in (content, splits_content(""))
 
 
 @pytest.mark.parametrize(

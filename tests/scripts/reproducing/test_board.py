@@ -73,7 +73,9 @@ def test_other_episodes_are_no_pair(board) -> None:
 
 
 def test_what_did_not_run_is_none_with_its_reason(board) -> None:
-    board.problems["recommended"] = "no such preset"
+    board.failed[Trial("recommended", "home", "", 0)] = "no such preset"
+    board.unfit["floor", "home", ""] = "one class"
+    assert board.estimate("floor", "home").reason == "one class"
     found = board.estimate("recommended", "home")
     assert (found.value, found.reason) == (None, "no such preset")
     assert board.estimate("good", "away").reason == "no such run"

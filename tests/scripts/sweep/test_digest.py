@@ -24,3 +24,13 @@ def test_the_content_of_a_splits_file_counts(make_silo, tmp_path) -> None:
     assert digest("one.json", codes) == digest("two.json", codes)
     assert digest("one.json", codes) != digest("three.json", codes[::-1])
     assert digest("one.json", codes) != outcome_digest(settings)
+
+
+def test_other_code_is_another_point(make_silo, monkeypatch) -> None:
+    silo = make_silo(("a",), 12)
+    values = composed() | {"corpus.path": str(silo.path), "corpus.encoder": "hashed-words"}
+    settings = RunSettings.from_flat(values)
+    before = outcome_digest(settings)
+    assert outcome_digest(settings) == before
+    monkeypatch.setattr("scripts.sweep.digest.code_digest", lambda: "other")
+    assert outcome_digest(settings) != before
