@@ -207,6 +207,11 @@ def _check_features(detector: Detector, graph: GraphSettings) -> None:
             f"graph: expected node_feature {node_feature!r} and messages {messages}, as the "
             f"detector wants them, got {graph.node_feature!r} and {graph.messages}"
         )
+    if graph.preset != detector.preset:
+        raise BundleError(
+            f"graph: expected the features of preset {detector.preset!r}, got those of "
+            f"{graph.preset!r}"
+        )
 
 
 def _check_finite(tensors: Mapping[str, torch.Tensor], where: str) -> None:

@@ -46,6 +46,7 @@ class Detector(nn.Module, ABC):
         preset: The name `build_detector` knows it by.
         dimension: Width of the node features it expects.
         edge_dimension: Width of the edge features it expects; 0: it looks at none.
+        flow_dimension: Width of the information-flow features it expects; 0: it looks at none.
         options: What `build_detector` must be given besides, to build a like one.
         branches: Columns of `hidden` that `fuse` standardises before they are summed; 0: none.
     """
@@ -53,6 +54,7 @@ class Detector(nn.Module, ABC):
     preset: str
     dimension: int
     edge_dimension: int = 0
+    flow_dimension: int = 0
     options: DetectorOptions = PAPER
     branches: int = 0
 

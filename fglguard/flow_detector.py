@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from fglguard.detector import Detector, Role
 from fglguard.detector_options import PAPER, DetectorOptions
+from fglguard.episode_rules import AGENT_KINDS
 from fglguard.flow.features import PROVENANCE, WIDTH
 from fglguard.graph import PRESET_FEATURES
 from fglguard.hashed_text import columns_of
@@ -18,16 +19,22 @@ if TYPE_CHECKING:
 FLOW_SCALE = (0.8, 1.0, 0.9, 0.25, 0.35, 0.9, 0.6, 0.9, 0.6, 0.3)
 """Brings a column of `flow.features.POOLED` to a standard deviation of about 0.2 beside text rows
 of unit length a block. Public constants: a normaliser of the sites' own would leak."""
-PROVENANCE_WEIGHT = 0.5
+PROVENANCE_WEIGHT = 0.25
 """Of the provenance branch in the fused score; the trained branch weighs 1."""
 _BRANCHES = 2
+_AGENT = AGENT_KINDS.index("agent")
+
+
+NEVER_SUSPECT = -20.0
+"""l of a user or tool, which have no features: above it, they would lift every calm agent's
+corroborated score to one and the same value."""
 
 
 class FlowDetector(Detector):
     r"""A sparse linear branch, and provenance, each standardised before they are summed.
 
         l_j = w . text_j + v . (scale * flow_j) + b
-        logit_j = (l_j - m_1) / s_1 + 0.5 (p_j - m_2) / s_2
+        logit_j = (l_j - m_1) / s_1 + 0.25 (p_j - m_2) / s_2
 
     text_j is agent j's row of `hashed_text`, flow_j its information-flow features
     (`flow.features.POOLED`) and p_j the first of them: how much the most instruction-like span
@@ -36,6 +43,8 @@ class FlowDetector(Detector):
     of l_j alone. m and s are the branches' mean and standard deviation over the validation
     episodes of all sites; the server sets them after the last round, from sums that sites return.
     Until then m = 0 and s = 1.
+
+    Users and tools do nothing that could be judged, so theirs is a constant far below any agent's.
 
     Weights start at zero, so a seed changes nothing. `recommended` has 40 971 of them that train
     (5 blocks of 2^12 words and 2^12 letter sequences, 10 flow features, a bias), `small` 5 131
@@ -48,6 +57,7 @@ class FlowDetector(Detector):
     """
 
     branches = _BRANCHES
+    flow_dimension = WIDTH
 
     def __init__(self, preset: str, dimension: int, options: DetectorOptions = PAPER) -> None:
         super().__init__()
@@ -74,7 +84,9 @@ class FlowDetector(Detector):
             per_sample_weights=batch.text_values,
         ).squeeze(1)
         flow = batch.flow @ (batch.flow.new_tensor(FLOW_SCALE) * self.flow_weight)
-        return torch.stack([text + flow + self.bias, batch.flow[:, PROVENANCE]], dim=1)
+        linear = text + flow + self.bias
+        linear = torch.where(_acts(batch), linear, linear.new_tensor(NEVER_SUSPECT))
+        return torch.stack([linear, batch.flow[:, PROVENANCE]], dim=1)
 
     def head(self, hidden: Tensor) -> Tensor:
         """The fused logits [N]."""
@@ -101,3 +113,10 @@ class FlowDetector(Detector):
             "bias": Role.BIAS,
             "moments": Role.STATISTIC,
         }
+
+
+def _acts(batch: "GraphBatch") -> Tensor:
+    """Which nodes are agents, or the final node whatever its kind, [N] bool."""
+    acts = batch.kind == _AGENT
+    acts[batch.final] = True
+    return acts

@@ -17,11 +17,14 @@ from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
 from fglguard.flow.calls import Lookup, flow_texts, message_flows
 from fglguard.flow.features import WIDTH, agent_flows
+from fglguard.flow.taint import Taint
 from fglguard.hashed_text import SparseRows, hashed_text
 from fglguard.settings import DetectorSettings
 
 GRAPH_FORMAT = 1
 """Part of every settings fingerprint: raise it when the same episode would give another graph."""
+FLOW_FORMAT = 2
+"""The same of the flow features alone."""
 
 NodeFeature = Literal["mean", "last", "mean_last"]
 NODE_FEATURES: tuple[NodeFeature, ...] = get_args(NodeFeature)
@@ -141,9 +144,10 @@ class GraphSettings:
         departures: dict[str, str | bool | int] = {}
         if self.node_feature != "mean":
             departures["node_feature"] = self.node_feature
-        for name in ("messages", "flow"):
-            if getattr(self, name):
-                departures[name] = True
+        if self.messages:
+            departures["messages"] = True
+        if self.flow:
+            departures["flow"] = FLOW_FORMAT
         for name in ("word_bits", "letter_bits"):
             if getattr(self, name):
                 departures[name] = getattr(self, name)
@@ -164,6 +168,8 @@ class EpisodeGraph:
         edge: [e, d] float32, the messages of an edge averaged; None if the settings want none.
         flow: [n, flow width] float32, information-flow features; None likewise.
         text: A row a node of hashed words and letters; None likewise.
+        taints: With flow features, the values that came in by something untrusted and left by an
+            agent's message, in order of the messages.
     """
 
     x: NDArray[np.float32]
@@ -175,6 +181,7 @@ class EpisodeGraph:
     edge: NDArray[np.float32] | None = None
     flow: NDArray[np.float32] | None = None
     text: SparseRows | None = None
+    taints: tuple[Taint, ...] = ()
 
 
 def episode_graph(
@@ -201,7 +208,7 @@ def episode_graph(
         lookup: Embeddings of `beside_messages`; only needed where there are any.
 
     Raises:
-        ValueError: `vectors` does not have one row a message.
+        ValueError: `vectors` does not have one row a message, or `lookup` is missing.
     """
     messages = episode.messages
     if vectors.ndim != 2 or len(vectors) != len(messages):
@@ -218,9 +225,13 @@ def episode_graph(
     src, dst = _edges({(receiver, sender) for receiver, sender, _ in sent})
     agents = tuple(agent.id for agent in nodes)
     flow = None
+    taints: tuple[Taint, ...] = ()
     if settings.flow:
-        assert lookup is not None
-        flow = agent_flows(episode, message_flows(episode, vectors, lookup), agents)
+        if lookup is None:
+            raise ValueError("lookup: flow features need the embeddings of `beside_messages`")
+        flows = message_flows(episode, vectors, lookup)
+        flow = agent_flows(episode, flows, agents)
+        taints = tuple(taint for one in flows for taint in one.taints)
     return EpisodeGraph(
         x=_node_features(said, window, index, settings.node_feature),
         kind=np.array([_KIND_CODES[agent.kind] for agent in nodes], dtype=np.uint8),
@@ -233,6 +244,7 @@ def episode_graph(
         text=hashed_text(episode, agents, settings.word_bits, settings.letter_bits)
         if settings.has_text
         else None,
+        taints=taints,
     )
 
 

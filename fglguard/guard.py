@@ -16,6 +16,7 @@ from fglguard.bundle import Bundle, load_bundle
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.episode import Episode
 from fglguard.errors import BundleError, SettingsError
+from fglguard.flow.taint import most_suspicious
 from fglguard.graph import EpisodeGraph, beside_messages, episode_graph
 from fglguard.packed_graphs import collate, pack
 from fglguard.reasons import reason
@@ -216,6 +217,7 @@ class Guard:
             calibration_id=self.calibration_id,
             latency_ms=latency,
             agents=dict(zip(graph.agent_ids, scores.tolist(), strict=True)),
+            taints=most_suspicious(graph.taints),
         )
 
     def _failure(self, episode: Episode, error: Exception, start: float) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,12 +61,13 @@ def hashed_text(
     kinds = episode.kinds
     places = [place for place, agent in enumerate(agents) if kinds[agent] == "agent"]
     texts = [text for place in places for text in _blocks(episode, agents[place])]
-    parts = [
-        _vectorize(texts, bits, analyzer)
-        for bits, analyzer in ((word_bits, "word"), (letter_bits, "char_wb"))
-        if bits
-    ]
-    return _rows(parts, places, len(agents))
+    entries = []
+    first = 0
+    for bits, analyzer in ((word_bits, "word"), (letter_bits, "char_wb")):
+        if bits and texts:
+            entries.append(_entries(texts, bits, analyzer, first))
+            first += len(BLOCKS) << bits
+    return _sparse_rows(entries, places, len(agents))
 
 
 def _blocks(episode: Episode, agent: str) -> list[str]:
@@ -91,40 +93,45 @@ def _joined(messages: Sequence[Message]) -> str:
     return " ".join(m.text[:MESSAGE_CHARACTERS] for m in messages)[:BLOCK_CHARACTERS]
 
 
-def _vectorize(texts: Sequence[str], bits: int, analyzer: str) -> Any:
-    """A CSR matrix [texts / blocks, blocks * 2^bits]."""
-    from scipy.sparse import csr_matrix, hstack
+@lru_cache(maxsize=8)
+def _vectorizer(bits: int, analyzer: str) -> Any:
     from sklearn.feature_extraction.text import HashingVectorizer
-    from sklearn.preprocessing import normalize
 
-    if not texts:
-        return csr_matrix((0, len(BLOCKS) * 2**bits), dtype=np.float64)
-    vectorizer = HashingVectorizer(
+    return HashingVectorizer(
         n_features=2**bits,
         norm=None,
         alternate_sign=True,
         analyzer=analyzer,
         ngram_range=(1, 1) if analyzer == "word" else (LETTERS, LETTERS),
     )
-    counts = vectorizer.transform(texts)
-    counts.data = np.sign(counts.data) * np.log1p(np.abs(counts.data))
-    rows = normalize(counts).tocsr()
-    return hstack([rows[block :: len(BLOCKS)] for block in range(len(BLOCKS))], format="csr")
 
 
-def _rows(parts: Sequence[Any], places: Sequence[int], nodes: int) -> SparseRows:
-    from scipy.sparse import hstack
+Entries = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Agent, column and value of each entry."""
 
-    counts = np.zeros(nodes, dtype=np.int64)
-    if not parts or not places:
+
+def _entries(texts: Sequence[str], bits: int, analyzer: str, first: int) -> Entries:
+    """Entries of agents' blocks, len(BLOCKS) texts an agent, in columns from `first` on."""
+    counts = _vectorizer(bits, analyzer).transform(texts)
+    text = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
+    values = np.sign(counts.data) * np.log1p(np.abs(counts.data))
+    lengths = np.sqrt(np.bincount(text, values**2, len(texts)))
+    agent, block = np.divmod(text, len(BLOCKS))
+    kept = values != 0
+    columns = first + (block << bits) + counts.indices
+    return agent[kept], columns[kept], (values / lengths[text])[kept]
+
+
+def _sparse_rows(entries: Sequence[Entries], places: Sequence[int], nodes: int) -> SparseRows:
+    if not entries:
         return SparseRows(
             np.zeros(nodes + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
         )
-    matrix = hstack(parts, format="csr")
-    matrix.sort_indices()
-    counts[list(places)] = np.diff(matrix.indptr)
+    agent, columns, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    order = np.lexsort((columns, agent))
+    counts = np.bincount(np.asarray(places)[agent], minlength=nodes)
     return SparseRows(
         offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        columns=matrix.indices.astype(np.int32),
-        values=matrix.data.astype(np.float32),
+        columns=columns[order].astype(np.int32),
+        values=values[order].astype(np.float32),
     )

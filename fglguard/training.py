@@ -324,6 +324,12 @@ def _chosen(detector: Detector, packed: PackedGraphs, indices: Indices) -> NDArr
             f"expected edge features of width {detector.edge_dimension}, got {edge_width}: were "
             f"the graphs made for another edge_feature?"
         )
+    flow_width = packed.flow.shape[1]
+    if flow_width != detector.flow_dimension:
+        raise SiloError(
+            f"expected flow features of width {detector.flow_dimension}, got {flow_width}: were "
+            f"the graphs made for another detector.preset than {detector.preset}?"
+        )
     if indices is None:
         return np.arange(len(packed.final), dtype=np.int64)
     return np.asarray(indices, dtype=np.int64)

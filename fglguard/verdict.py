@@ -1,10 +1,11 @@
 """Verdicts: what a guard says of one episode."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from fglguard.errors import SettingsError
+from fglguard.flow.taint import Taint
 
 Decision = Literal["allow", "rewrite", "human_review", "block"]
 Status = Literal["success", "error", "skipped"]
@@ -29,6 +30,9 @@ class Verdict:
         model_id: Which weights scored.
         calibration_id: Which calibration gave tau.
         latency_ms: Wall time of the batch that this episode was scored in.
+        taints: Where the guard follows information flow, the most suspicious values that came in
+            by something untrusted and left by an agent's message, the most instruction-like span
+            first. They quote the episode.
     """
 
     episode_id: str
@@ -42,6 +46,7 @@ class Verdict:
     calibration_id: str
     latency_ms: float
     agents: Mapping[str, float] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a score without success, or success without one."""
@@ -60,6 +65,7 @@ class Verdict:
         """A record that strict JSON can hold; an infinite threshold becomes null."""
         record = {name: getattr(self, name) for name in self.__slots__}
         record["agents"] = dict(self.agents)
+        record["taints"] = [asdict(taint) for taint in self.taints]
         if self.threshold in (float("inf"), float("-inf")):
             record["threshold"] = None
         return record

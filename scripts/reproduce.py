@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fglguard.errors import FglguardError
 from scripts.reproducing import (
     ablations_table,
+    adaptive_table,
     arms_table,
     calibration_table,
     main_table,
@@ -27,6 +28,7 @@ TABLES: Mapping[str, Callable[[Laboratory], Page]] = {
     "transfer": transfer_table.make,
     "ablations": ablations_table.make,
     "peers": peers_table.make,
+    "adaptive": adaptive_table.make,
     "calibration": calibration_table.make,
 }
 

@@ -46,7 +46,7 @@ def assess_global_model(
     return Assessment(
         guards={"": (parameters, found)} if found.pooled else {},
         calibration=calibration_record(found, settings.calibration),
-        test=evaluate_domains(test, found, settings.seed),
+        test=evaluate_domains(test, found, settings),
         scores=test,
     )
 

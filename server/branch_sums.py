@@ -38,12 +38,8 @@ def read_branch_sums(reply: Message, member: Member, branches: int) -> SiteSums:
     if "branches" not in records or sorted(records["branches"]) != sorted(ARRAYS):
         raise UpdateError(f"expected a record 'branches' of the arrays {ARRAYS}")
     arrays = {name: to_numpy(records["branches"][name], f"branches.{name}") for name in ARRAYS}
-    for name, kind, size in (
-        ("episodes", "iu", 1),
-        ("sums", "f", branches),
-        ("squares", "f", branches),
-    ):
-        array = arrays[name]
+    for name, array in arrays.items():
+        kind, size = ("iu", 1) if name == "episodes" else ("f", branches)
         if array.dtype.kind not in kind or array.shape != (size,) or not np.isfinite(array).all():
             raise UpdateError(
                 f"branches.{name}: expected {size} finite numbers, got {array.dtype} of shape "

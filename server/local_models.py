@@ -42,7 +42,7 @@ def assess_local_models(
         calibrations[site] = own.calibrate(settings.calibration)
         warn_of(calibrations[site], f"the guard of site {site}")
         test = scorer.test(model)
-        evaluations[site] = evaluate_domains(test, calibrations[site], settings.seed)
+        evaluations[site] = evaluate_domains(test, calibrations[site], settings)
         own_scores.append(test.of_site(site))
     return Assessment(
         guards={site: (models[site], c) for site, c in calibrations.items() if c.pooled},

@@ -1,4 +1,8 @@
-"""Taint: values that entered through something untrusted and left by an agent's call."""
+"""Taint: values that entered through something untrusted and left by an agent's call.
+
+A value is the same however it is spelled (`fglguard.flow.normalisation`): in a result, in what
+the user said, and in what agents repeat.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.episode import Episode
+from fglguard.flow.normalisation import Spellings, Value
 from fglguard.flow.phrases import words
 from fglguard.flow.values import values
 
@@ -20,21 +25,21 @@ class Source:
     Attributes:
         message: Number of the message that holds it.
         text: The span.
-        lower: In lower case.
+        spellings: Where values are looked for in it.
         words: Its distinct words.
         likeness: I(span): how much it sounds like an instruction.
     """
 
     message: int
     text: str
-    lower: str
+    spellings: Spellings
     words: frozenset[str]
     likeness: float
 
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """A value in an agent's message that no user gave and an untrusted span did.
+    """A value in an agent's message that an untrusted span gave.
 
     Attributes:
         value: The value, lower case.
@@ -44,6 +49,8 @@ class Taint:
         message: Number of the agent's message.
         path: Who the value passed through: the source's sender, agents that repeated it in
             between, and the agent whose message it is. Ids, each once, in order.
+        named: Whether a user named the value too: an attacker who knows that makes them. Then the
+            span is a tool's or environment's.
     """
 
     value: str
@@ -52,6 +59,7 @@ class Taint:
     source: int
     message: int
     path: tuple[str, ...]
+    named: bool
 
 
 class Ledger:
@@ -60,61 +68,82 @@ class Ledger:
     def __init__(self, episode: Episode) -> None:
         """Nothing said yet."""
         self._episode = episode
+        self._kinds = episode.kinds
         self._asked = ""
-        self._repeated: list[tuple[int, str]] = []
+        self._authorised = Spellings("")
+        self._repeated: list[tuple[int, Spellings]] = []
         self.asked_words: frozenset[str] = frozenset()
         self.sources: list[Source] = []
 
     def ask(self, text: str) -> None:
         """Take in what a user said: its values are authorised."""
-        self._asked += f" {text.lower()}"
+        self._asked += f" {text}"
+        self._authorised = Spellings(self._asked)
         self.asked_words |= words(text)
 
     def hear(self, message: int, spans: Sequence[str], likeness: NDArray[np.float32]) -> None:
         """Take in the spans of an untrusted message."""
         self.sources += [
-            Source(message, span, span.lower(), words(span), float(one))
+            Source(message, span, Spellings(span), words(span), float(one))
             for span, one in zip(spans, likeness, strict=True)
         ]
 
     def repeat(self, message: int, text: str) -> None:
         """Take in what an agent itself said, through which a value may have passed on."""
-        self._repeated.append((message, text.lower()))
+        self._repeated.append((message, Spellings(text)))
 
     def taints(self, message: int) -> list[Taint]:
         """The tainted values of an agent's message, in order of appearance."""
         said = self._episode.messages[message]
         found = []
-        for value in values(said.text, said.kind == "call"):
-            if value in self._asked:
-                continue
-            source = next(
-                (
-                    source
-                    for source in self.sources
-                    if value in source.lower
-                    and self._episode.messages[source.message].sender != said.sender
-                ),
-                None,
-            )
+        for text in values(said.text, said.kind == "call"):
+            value = Value(text)
+            named = self._authorised.hold(value)
+            source = self._first_source(value, said.sender, named)
             if source is not None:
                 found.append(
                     Taint(
-                        value,
+                        text,
                         source.text,
                         source.likeness,
                         source.message,
                         message,
                         self._path(value, source.message, said.sender),
+                        named,
                     )
                 )
         return found
 
-    def _path(self, value: str, source: int, last: str) -> tuple[str, ...]:
+    def _first_source(self, value: Value, reader: str, named: bool) -> Source | None:
+        """The first span that holds a value, is not the reader's own, and could have ordered it.
+
+        A colleague that repeats what the user named passes on the user's order.
+        """
+        for source in self.sources:
+            sender = self._episode.messages[source.message].sender
+            colleague = named and self._kinds[sender] == "agent"
+            if sender != reader and not colleague and source.spellings.hold(value):
+                return source
+        return None
+
+    def _path(self, value: Value, source: int, last: str) -> tuple[str, ...]:
         messages = self._episode.messages
         between = [
             messages[number].sender
             for number, text in self._repeated
-            if number > source and value in text
+            if number > source and text.hold(value)
         ]
         return tuple(dict.fromkeys([messages[source].sender, *between, last]))
+
+
+MOST_TOLD = 5
+"""Taints that a verdict tells of."""
+
+
+def most_suspicious(taints: Sequence[Taint]) -> tuple[Taint, ...]:
+    """The taints whose spans sound most like instructions, each value once, on its longest path."""
+    ranked = sorted(taints, key=lambda taint: (-taint.likeness, -len(taint.path), taint.message))
+    by_value: dict[str, Taint] = {}
+    for taint in ranked:
+        by_value.setdefault(taint.value, taint)
+    return tuple(by_value.values())[:MOST_TOLD]

@@ -50,6 +50,19 @@ def gather(root: Path, embedding: Embedding, text_ids: NDArray[np.uint8]) -> NDA
     return vectors
 
 
+def every_vector(root: Path, embedding: Embedding) -> Iterator[tuple[bytes, NDArray[np.float32]]]:
+    """Id and vector [d] of each text that is encoded.
+
+    Raises:
+        SiloError: A file is damaged.
+    """
+    for part in embedding.parts:
+        ids = map_array(root / part.ids, np.uint8, (part.texts, TEXT_ID_BYTES))
+        vectors = map_array(root / part.vectors, np.float32, (part.texts, embedding.dimension))
+        for key, vector in zip(ids, vectors, strict=True):
+            yield key.tobytes(), vector
+
+
 def gather_by_episode(
     root: Path, embedding: Embedding, episodes: Iterable[Episode]
 ) -> Iterator[NDArray[np.float32]]:

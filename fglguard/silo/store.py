@@ -17,9 +17,11 @@ from fglguard.graph import GraphSettings
 from fglguard.packed_graphs import PackedGraphs
 from fglguard.silo.arrays import map_array
 from fglguard.silo.attributes import ATTRIBUTES, Attribute, collect, read_attributes
-from fglguard.silo.embeddings import gather_by_episode
+from fglguard.silo.embeddings import every_vector, gather_by_episode
 from fglguard.silo.importing import import_episodes
+from fglguard.silo.lookup import TextLookup
 from fglguard.silo.manifest import (
+    Embedding,
     Manifest,
     StoredGraphs,
     check_hashes,
@@ -269,15 +271,26 @@ class Silo:
         Raises:
             SiloError: The encoder has not encoded these texts, or an index is out of range.
         """
-        if encoder_fingerprint not in self._manifest.embeddings:
-            self._refresh()
-        embedding = self._manifest.embeddings.get(encoder_fingerprint)
-        if embedding is None:
-            raise SiloError(
-                f"{self.path}: no text was encoded with {encoder_fingerprint} (encoders prepared: "
-                f"{', '.join(self.encoder_fingerprints()) or 'none'})"
-            )
+        embedding = self._embedding(encoder_fingerprint)
         return gather_by_episode(self.path, embedding, self.episodes(indices))
+
+    def lookup(self, encoder_fingerprint: str) -> TextLookup:
+        """Vectors by the texts themselves: of messages, and of spans where graphs needed them.
+
+        Raises:
+            SiloError: The encoder has encoded nothing here.
+        """
+        return TextLookup(self.path, self._embedding(encoder_fingerprint))
+
+    def encoded_texts(
+        self, encoder_fingerprint: str
+    ) -> Iterator[tuple[bytes, NDArray[np.float32]]]:
+        """Id (`fglguard.silo.index.text_id`) and vector [d] of each text that was encoded.
+
+        Raises:
+            SiloError: The encoder has not encoded anything here, or a file is damaged.
+        """
+        return every_vector(self.path, self._embedding(encoder_fingerprint))
 
     def encoder_fingerprints(self) -> list[str]:
         """Fingerprints of the encoders that have encoded every text."""
@@ -311,6 +324,17 @@ class Silo:
             SiloError: A file is missing or was changed.
         """
         check_hashes(self.path, self._manifest)
+
+    def _embedding(self, encoder_fingerprint: str) -> Embedding:
+        if encoder_fingerprint not in self._manifest.embeddings:
+            self._refresh()
+        embedding = self._manifest.embeddings.get(encoder_fingerprint)
+        if embedding is None:
+            raise SiloError(
+                f"{self.path}: no text was encoded with {encoder_fingerprint} (encoders prepared: "
+                f"{', '.join(self.encoder_fingerprints()) or 'none'})"
+            )
+        return embedding
 
     def _stored_graphs(self, encoder_fingerprint: str, settings: GraphSettings) -> StoredGraphs:
         fingerprint = settings.fingerprint(encoder_fingerprint)

@@ -178,9 +178,13 @@ class Bench:
         return episode_rows(self._silos, (side,))
 
 
+def probabilities(decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the decision values of a logistic regression stand for."""
+    return 1 / (1 + np.exp(-decision))
+
+
 def _as_probability(baseline: Baseline, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A logistic regression's decision values as the probabilities that they stand for."""
-    return 1 / (1 + np.exp(-scores)) if baseline.name in FLOORS else scores
+    return probabilities(scores) if baseline.name in FLOORS else scores
 
 
 def _write(file: Path, scores: BaselineScores) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class Board:
         unfit: By trial, and by domain where each is fitted by itself, why a baseline could not be
             fitted.
         records: By trial, the `results.json` of its run.
+        folders: By trial, its run's folder.
     """
 
     scores: dict[Trial, Scores] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Board:
     failed: dict[Trial, str] = field(default_factory=dict)
     unfit: dict[tuple[Trial, str], str] = field(default_factory=dict)
     records: dict[Trial, Mapping[str, object]] = field(default_factory=dict)
+    folders: dict[Trial, Path] = field(default_factory=dict)
     _known: dict[tuple[str | None, ...], Estimate] = field(default_factory=dict)
 
     def add(self, trial: Trial, scores: Scores) -> None:

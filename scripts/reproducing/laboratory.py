@@ -17,7 +17,7 @@ from fglguard.corpora.splits_file import Splits
 from fglguard.errors import FederationError, FglguardError
 from fglguard.evaluation.protocol import Facts
 from fglguard.settings import RunSettings, Scalar
-from fglguard.silo import open_silos
+from fglguard.silo import Silo, open_silos
 from scripts.configuration import flat_values, register_resolvers
 from scripts.corpus_preparation import prepare_corpus
 from scripts.reproducing.baselines import FLOORS, Bench
@@ -110,6 +110,11 @@ class Laboratory:
             _enter(board, run.trial, place, point.settings)
         return board
 
+    def silos(self, study: str, part: str, seed: int, sides: NDArray[np.uint8]) -> list[Silo]:
+        """The silos with these sides."""
+        splits = self._splits(Trial("", study, part, seed), sides)
+        return splits.apply(open_silos(self.path), study)
+
     def baselines(
         self,
         study: str,
@@ -187,6 +192,7 @@ def _enter(board: Board, trial: Trial, place: Path, settings: RunSettings) -> No
     scores = scores_of_run(place, settings.corpus)
     results = json.loads((place / "results.json").read_bytes())
     board.records[trial] = results
+    board.folders[trial] = place
     if settings.strategy.name != "local":
         board.add(trial, scores)
         return

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fglguard.bundle import load_bundle
 from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
+from fglguard.episode import Episode
 from fglguard.errors import FederationError
 from fglguard.files import write_atomically
 from fglguard.settings import CorpusSettings
@@ -157,3 +158,11 @@ def _scored(
         corroborated=np.concatenate([one.corroborated for one in found]),
         guard=np.full(len(blank), site),
     )
+
+
+def episodes_of(silos: Sequence[Silo], side: str) -> list[Episode]:
+    """The episodes of a side, in the order of the rows of `episode_rows`."""
+    code = SPLITS.index(side)
+    return [
+        episode for silo in silos for episode in silo.episodes(np.flatnonzero(silo.split == code))
+    ]

@@ -201,7 +201,10 @@ def resealed(path, change) -> None:
         (lambda r: r["encoder"].pop("fingerprint"), "the key 'fingerprint' is missing"),
         (lambda r: r["calibration"].pop("threshold"), "the key 'threshold' is missing"),
         (lambda r: r["calibration"].pop("budget"), "guard.json: .*budget"),
-        (lambda r: r["detector"].update(preset="gcn"), "expected one of paper, got 'gcn'"),
+        (
+            lambda r: r["detector"].update(preset="gcn"),
+            "expected one of paper, recommended, small, got 'gcn'",
+        ),
         (lambda r: r["detector"].update(dimension=8), "detector.parameters differ"),
         (lambda r: r["graph"].update(rounds=-1), "graph rounds: expected a whole number"),
         (lambda r: r["graph"].update(hops=2), "guard.json: .*hops"),

@@ -1,5 +1,6 @@
 """Calibration through whole runs in this process, against calibrating the saved guard anew."""
 
+import io
 import json
 import logging
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from flwr.app import Array, ArrayRecord
 from flwr.clientapp import ClientApp
+from rich.console import Console
 
 import client.app as client_module
 from client.failure import report_failure
@@ -22,7 +24,7 @@ from fglguard.training import score_graphs
 from server.app import app as server_app
 from server.histograms import HistogramTable
 from server.inprocess import simulate
-from server.results_table import results_page
+from server.results_table import print_results
 
 BINS = 64
 HISTOGRAM = {"calibration__scores": "histogram", "calibration__bins": BINS}
@@ -33,6 +35,13 @@ def run(config, node_configs=None, app=client_module.app):
     simulate(server_app, app, config, node_configs)
     folder = Path(config["output"])
     return folder, json.loads((folder / "results.json").read_text())
+
+
+def printed(results):
+    """What a person sees of them."""
+    console = Console(file=io.StringIO(), width=200)
+    print_results(results, console)
+    return console.file.getvalue()
 
 
 def rescored(folder, silo, split, domain=None):
@@ -92,6 +101,12 @@ def test_a_conformal_threshold_by_group(run_config):
     record = results["calibration"]
     assert (record["rule"], record["by"], record["risk"]) == ("conformal", "group", None)
     assert record["benign_groups"] == expected.benign_groups
+    # The best recall in the budget of the test split's own thresholds, by trying each.
+    scores, labels, _ = rescored(folder, Silo.open(Path(config["corpus.path"])), 2)
+    blocked = scores.corroborated >= np.unique(scores.corroborated)[:, None]
+    within = blocked[:, labels == 0].mean(axis=1) <= 0.4
+    best = blocked[within][:, labels == 1].mean(axis=1).max()
+    assert results["test"]["pooled"]["recall_at_fpr"]["value"] == pytest.approx(best)
 
 
 def test_a_rule_that_can_not_be_met_blocks_nothing_and_says_so(run_config, caplog):
@@ -105,7 +120,7 @@ def test_a_rule_that_can_not_be_met_blocks_nothing_and_says_so(run_config, caplo
     assert results["calibration"]["threshold"] is None
     assert results["calibration"]["risk"] == 0.1
     assert f"the guard BLOCKS NOTHING: clopper_pearson: a budget of 0.02 {told}" in caplog.text
-    assert "NO THRESHOLD" in results_page(results)
+    assert "NO THRESHOLD" in printed(results)
     assert results["test"]["pooled"]["recall"]["value"] == 0.0  # of a guard that blocks nothing
     assert load_bundle(folder / "guard").calibration.blocks_nothing
 
@@ -173,7 +188,7 @@ def test_no_pair_leaves_a_real_site_with_histograms(run_config, tmp_path, make_e
         same = exact["test"]["domains"][f"d{site}"]
         assert (figures["episodes"], figures["unsafe"]) == (same["episodes"], same["unsafe"])
         assert results["clients"][site]["auroc"] == pytest.approx(auroc(edges, labels))
-    assert "without intervals" in results_page(results)
+    assert "without intervals" in printed(results)
 
 
 def test_the_over_refusal_of_histograms_leaves_attacked_episodes_out():
@@ -254,7 +269,7 @@ def test_without_a_safe_validation_episode_there_is_no_guard(
             assert figures[name]["value"] is None
             assert figures[name]["reason"]
     assert "the guard has no threshold and is not written: there is no safe" in caplog.text
-    assert "undefined" in results_page(results)
+    assert "undefined" in printed(results)
 
 
 def test_local_models_are_calibrated_from_histograms_too(run_config):
@@ -266,4 +281,4 @@ def test_local_models_are_calibrated_from_histograms_too(run_config):
         bundle = load_bundle(folder / "guards" / site)
         assert bundle.calibration.bins == BINS
     assert results["calibration"]["guards"] == len(list((folder / "guards").iterdir()))
-    assert "thresholds, a client each" in results_page(results)
+    assert "thresholds, a client each" in printed(results)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.evaluation.report.picture import KeyEntry, Picture, Table
-from fglguard.evaluation.report.roc import threshold_text
 from fglguard.evaluation.report.run_record import RunRecord
 from fglguard.evaluation.report.svg import figure, inline_svg, place_axes
 from fglguard.evaluation.report.theme import colour
+from fglguard.evaluation.report.thresholds import threshold_text
 
 MOST_PANELS = 12
 KEY = (

@@ -1,112 +1,21 @@
-"""Episodes worth a look, as a report shows them, with or without their text."""
+"""Which episodes of a run's silos are worth a look."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.bundle import Bundle
 from fglguard.corpora.splits import SPLITS
-from fglguard.episode import Episode
-from fglguard.episode_rules import AGENT_KINDS
-from fglguard.evaluation.report.influence import edge_changes
-from fglguard.graph import episode_graph
-from fglguard.packed_graphs import PackedGraphs, collate
+from fglguard.evaluation.report.episode_view import EpisodeViews, Why
+from fglguard.evaluation.report.viewer import EpisodeViewer, without_names
 from fglguard.silo import Silo
-from fglguard.training import batch_scores, score_graphs
+from fglguard.training import score_graphs
 
-Why = Literal["most suspicious", "missed", "false alarm"]
 EACH = 3
 """How many episodes of each sort are shown."""
 MOST_SCORED = 4000
 """From more test episodes, so many are looked at, evenly spaced."""
-
-
-@dataclass(frozen=True)
-class AgentView:
-    """One agent of the graph.
-
-    Attributes:
-        name: Its id; only kind and number where text stays out, since a site chooses ids.
-        kind: What sort of speaker it is.
-        risk: Its own score.
-    """
-
-    name: str
-    kind: str
-    risk: float
-
-
-@dataclass(frozen=True)
-class EdgeView:
-    """An edge between two agents, by their places, and what it adds to the final logit."""
-
-    source: int
-    target: int
-    change: float
-
-
-@dataclass(frozen=True)
-class MessageView:
-    """An utterance; `receivers` as one line."""
-
-    round: int
-    sender: str
-    receivers: str
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True)
-class EpisodeView:
-    """One episode.
-
-    Attributes:
-        name: Its id, or a number where text stays out.
-        why: What makes it worth a look.
-        silo: Name of the silo that holds it; empty where text stays out.
-        domain: Its domain.
-        unsafe: Its label, None where there is none.
-        blocked: The guard's decision.
-        raw: The final agent's own score.
-        corroborated: The score that the threshold is compared with.
-        threshold: tau.
-        final: Place of the final agent.
-        agents: The graph's agents.
-        edges: The graph's edges.
-        messages: The utterances; None where text stays out.
-    """
-
-    name: str
-    why: tuple[Why, ...]
-    silo: str
-    domain: str
-    unsafe: bool | None
-    blocked: bool
-    raw: float
-    corroborated: float
-    threshold: float
-    final: int
-    agents: tuple[AgentView, ...]
-    edges: tuple[EdgeView, ...]
-    messages: tuple[MessageView, ...] | None
-
-
-@dataclass(frozen=True)
-class EpisodeViews:
-    """Chosen episodes, and how many were looked at out of how many."""
-
-    shown: tuple[EpisodeView, ...]
-    scored: int
-    held: int
-
-    @property
-    def hold_text(self) -> bool:
-        """Whether any utterance is in them."""
-        return any(view.messages is not None for view in self.shown)
 
 
 def view_episodes(
@@ -115,10 +24,11 @@ def view_episodes(
     """Score the silos' test splits and choose what is worth a look.
 
     The highest scores, the missed (unsafe, below tau; lowest first) and the false alarms (safe, at
-    or above tau; highest first), `each` of each sort; no episode is shown twice.
+    or above tau; highest first), `each` of each sort; no episode is shown twice. tau is that of the
+    episode's domain, where it has its own.
 
     Args:
-        silos: Where episodes are, prepared with the guard's encoder and window.
+        silos: Where episodes are, prepared with the guard's encoder and graphs.
         bundle: The guard.
         with_text: Whether utterances and the names that a site chose go along: ids of agents
             (tools among them), episodes and silos.
@@ -131,17 +41,19 @@ def view_episodes(
     held = sum(map(len, rows))
     if held > MOST_SCORED:
         rows = [found[:: -(-held // MOST_SCORED)] for found in rows]
-    packed = [silo.graphs(bundle.encoder_fingerprint, bundle.graph) for silo in silos]
-    scores = [score_graphs(bundle.detector, p, r) for p, r in zip(packed, rows, strict=True)]
+    viewers = [EpisodeViewer(silo, bundle) for silo in silos]
+    scores = [
+        score_graphs(bundle.detector, viewer.packed, r)
+        for viewer, r in zip(viewers, rows, strict=True)
+    ]
     at = [(s, int(row)) for s, found in enumerate(rows) for row in found]
     corroborated = np.concatenate([part.corroborated for part in scores] or [np.zeros(0)])
     label = np.array([int(silos[s].label[row]) for s, row in at], dtype=np.int64)
-    chosen = choose(corroborated, label, corroborated >= bundle.calibration.threshold, each)
-    shown = [
-        _view(silos[at[i][0]], packed[at[i][0]], at[i][1], bundle, why) for i, why in chosen.items()
-    ]
+    thresholds = np.array([viewers[s].threshold(row) for s, row in at], dtype=np.float64)
+    chosen = choose(corroborated, label, corroborated >= thresholds, each)
+    shown = [viewers[at[i][0]].view(at[i][1], why) for i, why in chosen.items()]
     if not with_text:
-        shown = list(_nameless(shown))
+        shown = list(without_names(shown))
     return EpisodeViews(tuple(shown), len(at), held)
 
 
@@ -171,55 +83,3 @@ def choose(
         if (missed[index] or alarms[index]) and why != also:
             chosen[index] = (why, also)
     return chosen
-
-
-def _view(
-    silo: Silo, packed: PackedGraphs, row: int, bundle: Bundle, why: tuple[Why, ...]
-) -> EpisodeView:
-    episode = next(silo.episodes([row]))
-    risks = batch_scores(bundle.detector, collate(packed, [row])).nodes.tolist()
-    scores = score_graphs(bundle.detector, packed, np.array([row]))
-    part = slice(packed.edge_offsets[row], packed.edge_offsets[row + 1])
-    kinds = packed.kind[packed.node_offsets[row] : packed.node_offsets[row + 1]].tolist()
-    corroborated = float(scores.corroborated[0])
-    threshold = bundle.calibration.threshold
-    changes = edge_changes(bundle.detector, packed, row).tolist()
-    edges = zip(packed.src[part].tolist(), packed.dst[part].tolist(), changes, strict=True)
-    return EpisodeView(
-        name=episode.id,
-        why=why,
-        silo=silo.name,
-        domain=episode.domain,
-        unsafe=episode.unsafe,
-        blocked=corroborated >= threshold,
-        raw=float(scores.raw[0]),
-        corroborated=corroborated,
-        threshold=threshold,
-        final=int(packed.final[row]),
-        agents=tuple(
-            AgentView(name, AGENT_KINDS[kind], risk)
-            for name, kind, risk in zip(_agent_ids(episode, bundle), kinds, risks, strict=True)
-        ),
-        edges=tuple(EdgeView(*edge) for edge in edges),
-        messages=tuple(
-            MessageView(m.round, m.sender, ", ".join(m.receivers), m.kind, m.text)
-            for m in episode.messages
-        ),
-    )
-
-
-def _agent_ids(episode: Episode, bundle: Bundle) -> tuple[str, ...]:
-    """Ids of the graph's nodes, which packed graphs do not keep; vectors play no part in them."""
-    vectors = np.zeros((len(episode.messages), 1), dtype=np.float32)
-    return episode_graph(episode, vectors, bundle.graph).agent_ids
-
-
-def _nameless(views: Sequence[EpisodeView]) -> Iterator[EpisodeView]:
-    """The same without utterances and without any name that a site chose."""
-    for number, view in enumerate(views, start=1):
-        counts: Counter[str] = Counter()
-        agents = []
-        for agent in view.agents:
-            counts[agent.kind] += 1
-            agents.append(replace(agent, name=f"{agent.kind} {counts[agent.kind]}"))
-        yield replace(view, name=f"episode {number}", silo="", agents=tuple(agents), messages=None)

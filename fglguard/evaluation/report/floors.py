@@ -40,7 +40,7 @@ def draw_floors(run: RunRecord) -> Picture:
     if not floors:
         return Picture(TITLE, "No text floors: they need every site's text in one place.")
     description = (
-        "AUROC of the final agent's raw score on each domain's test split, with its 95 % interval, "
+        "AUROC of the raw score on each domain's test split, with its 95 % interval, "
         "beside classifiers on the text of all sites pooled, which a federation does not have."
     )
     test = run.results["test"]

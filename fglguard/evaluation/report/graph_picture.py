@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fglguard.evaluation.report.episodes import EdgeView, EpisodeView
+from fglguard.evaluation.report.episode_view import EdgeView, EpisodeView
 from fglguard.evaluation.report.picture import KeyEntry, Picture, Table, number, signed
 from fglguard.evaluation.report.svg import WIDTH, figure, inline_svg, short
 from fglguard.evaluation.report.theme import colour
@@ -17,7 +17,7 @@ KEY = (
     KeyEntry("an agent's own risk: the fuller, the higher", "unsafe", "box"),
     KeyEntry("at or above the threshold", "unsafe", "circle"),
     KeyEntry("final agent", "text", "ring"),
-    KeyEntry("edge that raises the final agent's logit", "unsafe"),
+    KeyEntry("edge that raises the episode's logit", "unsafe"),
     KeyEntry("edge that lowers it", "safe", dashes=(4, 2.5)),
     KeyEntry("edge that changes little", "muted", dashes=(1, 2)),
 )
@@ -55,9 +55,11 @@ def draw_graph(view: EpisodeView, identity: str) -> Picture:
     strongest = sorted(view.edges, key=lambda edge: -abs(edge.change))
     title = f"Communication graph of {view.name}"
     description = (
-        f"{len(view.agents)} agents and {len(view.edges)} edges; the final agent is "
-        f"{view.agents[view.final].name} with risk {view.raw:.3f}."
+        f"{len(view.agents)} agents and {len(view.edges) + view.edges_left_out} edges; the final "
+        f"agent is {view.agents[view.final].name} with risk {view.agents[view.final].risk:.3f}."
     )
+    if view.edges_left_out:
+        description += f" {view.edges_left_out} edges away from it are left out."
     table = Table(
         ("from", "to", "change"),
         [

@@ -8,7 +8,7 @@ from typing import Any
 from fglguard.errors import ReportError
 from fglguard.evaluation.report import distributions
 from fglguard.evaluation.report.clients import clients_table, draw_fairness, draw_holdings
-from fglguard.evaluation.report.episodes import EpisodeView, EpisodeViews
+from fglguard.evaluation.report.episode_view import EpisodeView, EpisodeViews
 from fglguard.evaluation.report.floors import best_floor, draw_floors
 from fglguard.evaluation.report.graph_picture import KEY as GRAPH_KEY
 from fglguard.evaluation.report.graph_picture import agents_table, draw_graph
@@ -20,6 +20,7 @@ from fglguard.evaluation.report.run_record import RunRecord
 from fglguard.evaluation.report.style import STYLE
 from fglguard.evaluation.report.template import PAGE
 from fglguard.evaluation.report.theme import stylesheet
+from fglguard.evaluation.report.thresholds import calibration_lines, domain_thresholds, warnings
 
 PATHS = ("output", "resume", "corpus.path", "corpus.splits", "federation.roster", "tracking.mlflow")
 """Settings that name places on a machine, which a page that leaves it does not tell."""
@@ -64,9 +65,10 @@ def _run_content(run: RunRecord) -> dict[str, Any]:
     return {
         "summary": _summary(run),
         "tiles": _tiles(results),
-        "verdict": _verdict(results),
+        "notices": [*warnings(run), *_verdict(results)],
         "results": results_table(results),
         "calibration": _calibration(run),
+        "domain_thresholds": domain_thresholds(run),
         "undefined": undefined_figures(results),
         "learning": draw_learning(run.learning),
         "roc": draw_roc(run),
@@ -138,39 +140,25 @@ def _range(estimate: Mapping[str, Any]) -> str:
     return interval(estimate).partition("\n")[2] or "no interval"
 
 
-def _verdict(results: Mapping[str, Any]) -> str:
+def _verdict(results: Mapping[str, Any]) -> list[str]:
     """Whether the guard earned its place beside the best floor; empty without floors."""
     mean, floor = results["test"]["mean_auroc_raw"], best_floor(results)
     if floor is None or mean is None:
-        return ""
+        return []
     name, value = floor
     if mean > value:
-        return (
+        return [
             f"The guard's mean AUROC is {mean - value:.3f} above that of the best text floor, "
             f"{name} ({value:.3f})."
-        )
-    return (
+        ]
+    return [
         f"The best text floor, {name}, has a mean AUROC of {value:.3f}, {value - mean:.3f} above "
         f"the guard's: a text classifier would do this job."
-    )
+    ]
 
 
 def _calibration(run: RunRecord) -> list[str]:
-    calibration = run.results["calibration"]
-    if run.own_thresholds:
-        threshold = f"{calibration['thresholds']} thresholds, a client each"
-    elif calibration["threshold"] is None:
-        threshold = "No threshold blocks within the budget"
-    else:
-        threshold = f"Threshold {calibration['threshold']:.4f}"
-    lines = [
-        f"{threshold} (over-refusal budget {calibration['budget']:g}). On calibration data: recall "
-        f"{number(calibration['recall'])}, false-positive rate "
-        f"{number(calibration['false_positive_rate'])}, {calibration['benign']} safe and "
-        f"{calibration['unsafe']} unsafe episodes.",
-        "Raw is the final agent's own score. Corroborated is the larger of it and those of the "
-        "agents that it heard; the threshold decides by it.",
-    ]
+    lines = calibration_lines(run)
     if local := run.results["local"]:
         lines.append(
             f"Every client on its own: mean AUROC {number(local['own_domain'])} in its own domain, "

@@ -10,6 +10,8 @@ LABELS = {
     "auroc_raw": "AUROC raw",
     "auroc_corroborated": "AUROC corroborated",
     "auprc": "AUPRC",
+    "recall_at_fpr": "recall at FPR ≤ budget",
+    "calibration_error": "calibration error",
     "recall": "recall",
     "false_positive_rate": "FPR",
     "over_refusal": "over-refusal",
@@ -18,22 +20,14 @@ LABELS = {
 
 
 def results_table(results: Mapping[str, Any]) -> Table:
-    """A row a domain, one for all pooled, and the mean over domains, beside the floors' AUROC."""
-    test, floors = results["test"], results["floors"] or {}
+    """A row a domain, one for all pooled, and the mean over domains."""
+    test = results["test"]
     names = [name for name, value in test["pooled"].items() if isinstance(value, Mapping)]
-    rows = [
-        _row(domain, figures, names)
-        + [number(found["domains"].get(domain)) for found in floors.values()]
-        for domain, figures in test["domains"].items()
-    ]
-    rows.append(_row("pooled", test["pooled"], names) + [""] * len(floors))
+    rows = [_row(domain, figures, names) for domain, figures in test["domains"].items()]
+    rows.append(_row("pooled", test["pooled"], names))
     means = {"auroc_raw": number(test["mean_auroc_raw"])}
-    rows.append(
-        [MEAN, "", *(means.get(name, "") for name in names)]
-        + [number(found["mean"]) for found in floors.values()]
-    )
-    columns = ["domain", "episodes (unsafe)", *(figure_label(name) for name in names)]
-    return Table(columns + [f"floor: {floor_label(name)}" for name in floors], rows)
+    rows.append([MEAN, "", *(means.get(name, "") for name in names)])
+    return Table(["domain", "episodes (unsafe)", *(figure_label(name) for name in names)], rows)
 
 
 def undefined_figures(results: Mapping[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from fglguard.evaluation.report.picture import KeyEntry, Picture, Table, number
 from fglguard.evaluation.report.run_record import RunRecord
 from fglguard.evaluation.report.svg import figure, inline_svg, place_axes
 from fglguard.evaluation.report.theme import colour, series
+from fglguard.evaluation.report.thresholds import threshold_text
 
 TITLE = "ROC by domain, with the chosen point"
 
@@ -19,9 +20,10 @@ def draw_roc(run: RunRecord) -> Picture:
     )
     if run.own_thresholds:
         description += "Each client has a threshold of its own, so that no point is marked."
-    else:
+    elif run.guarded:
         description += "Circles mark the threshold that was chosen on calibration data."
     figures = run.results["test"]["domains"]
+    marked = run.guarded and not run.own_thresholds
     drawable = {d: c["roc"] for d, c in run.curves["domains"].items() if c["roc"] is not None}
     if not drawable:
         return Picture(TITLE, "No domain's test split has both safe and unsafe episodes.")
@@ -35,7 +37,7 @@ def draw_roc(run: RunRecord) -> Picture:
             axes.plot(
                 roc["fpr"], roc["recall"], color=colour(name), linewidth=1.6, linestyle=(0, dashes)
             )
-            point = None if run.own_thresholds else _chosen(figures[domain])
+            point = _chosen(figures[domain]) if marked else None
             if point:
                 axes.plot(
                     *point,
@@ -54,7 +56,7 @@ def draw_roc(run: RunRecord) -> Picture:
         axes.grid()
         svg = inline_svg(drawn, "roc", TITLE, description)
     keys.append(KeyEntry("chance", "muted", dashes=(2, 3)))
-    if not run.own_thresholds:
+    if marked:
         keys.append(KeyEntry("chosen threshold", "text", "circle"))
     return Picture(TITLE, description, svg, keys, _table(figures, run))
 
@@ -77,11 +79,3 @@ def _table(figures: Mapping[str, Any], run: RunRecord) -> Table:
             for domain, values in figures.items()
         ],
     )
-
-
-def threshold_text(run: RunRecord, domain: str) -> str:
-    """The domain's threshold, in words where there is no number."""
-    threshold = run.threshold(domain)
-    if threshold is not None:
-        return f"{threshold:.4f}"
-    return "a client each" if run.own_thresholds else "blocks nothing"

@@ -49,15 +49,36 @@ class RunRecord:
         """Names of the test split's domains."""
         return list(self.results["test"]["domains"])
 
+    @property
+    def calibration(self) -> Mapping[str, Any]:
+        """How the threshold was chosen on all domains together."""
+        found: Mapping[str, Any] = self.results["calibration"]
+        return found
+
+    def calibration_of(self, domain: str) -> Mapping[str, Any]:
+        """A domain's own calibration; the pooled one where it has none."""
+        own = self.calibration["domains"].get(domain)
+        return self.calibration if own is None or "fallback" in own else own
+
     def threshold(self, domain: str) -> float | None:
-        """The threshold of a domain; None where nothing is blocked, or each client has its own."""
-        value = self.results["calibration"]["threshold"]
+        """The threshold that decides in a domain.
+
+        None where nothing is blocked, each client has its own, or there is no guard.
+        """
+        value = self.calibration_of(domain)["threshold"]
         return None if value is None else float(value)
 
     @property
     def own_thresholds(self) -> bool:
         """Whether each client has a threshold of its own, so that none holds for a domain."""
-        return "thresholds" in self.results["calibration"]
+        return "guards" in self.calibration
+
+    @property
+    def guarded(self) -> bool:
+        """Whether there is a guard at all: none without a safe episode to calibrate on."""
+        if self.own_thresholds:
+            return bool(self.calibration["guards"])
+        return self.calibration["objective"] is not None
 
 
 def read_settings(folder: Path) -> dict[str, Any]:

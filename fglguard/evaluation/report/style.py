@@ -142,6 +142,12 @@ td:first-child {
 .names th:nth-child(2) {
   text-align: left;
   overflow-wrap: anywhere;
+  min-width: 7.5em;
+}
+.reasons td:last-child,
+.reasons th:last-child {
+  text-align: left;
+  min-width: 14em;
 }
 tbody th {
   font-weight: 400;
@@ -161,6 +167,10 @@ caption {
   text-align: left;
   color: var(--muted);
   padding: 4px 0;
+}
+caption span {
+  display: block;
+  max-width: min(75ch, 100vw - 60px);
 }
 summary {
   cursor: pointer;
@@ -206,6 +216,14 @@ summary:focus-visible,
   overflow-wrap: anywhere;
   max-height: 24em;
   overflow-y: auto;
+}
+.taint b {
+  color: var(--text);
+}
+mark {
+  background: none;
+  color: var(--unsafe);
+  font-weight: 700;
 }
 @media (min-width:900px) {
   main { padding: 24px }

@@ -4,6 +4,8 @@ In a module, since a Flower app bundle carries Python files and no HTML. Values 
 jinja2; only drawings and the style sheet, which are made here, are marked as safe.
 """
 
+from fglguard.evaluation.report.flow_template import FLOW
+
 _KEY = """\
 {%- macro swatch(entry) -%}
 {%- set stroke = "fill:none;stroke:var(--" ~ entry.colour ~ ")" -%}
@@ -45,7 +47,7 @@ _KEY = """\
 _CARD = """\
 {%- macro table(content, caption="", kind="") -%}
 <div class="scroll" tabindex="0"><table class="{{ kind }}">
-{%- if caption %}<caption>{{ caption }}</caption>{% endif -%}
+{%- if caption %}<caption><span>{{ caption }}</span></caption>{% endif -%}
 <thead><tr>
 {%- for column in content.columns %}<th scope="col">{{ column }}</th>{% endfor -%}
 </tr></thead>
@@ -96,7 +98,7 @@ It must not leave the site that holds the episodes.</p>
 <li><b>{{ tile.value }}</b>{{ tile.label }}<div class="muted">{{ tile.note }}</div></li>
 {% endfor %}
 </ul>
-{% if verdict %}<p class="notice">{{ verdict }}</p>{% endif %}
+{% for notice in notices %}<p class="notice">{{ notice }}</p>{% endfor %}
 </header>
 """
 
@@ -106,6 +108,10 @@ _RUN = """\
 <div class="card">
 {{ table(results, "95 % intervals in brackets, from a bootstrap over task groups", "figures") }}
 {% for line in calibration %}<p class="muted plain">{{ line }}</p>{% endfor %}
+{% if domain_thresholds %}
+{{ table(domain_thresholds, "Thresholds by domain, and what each does to the calibration data",
+  "reasons") }}
+{% endif %}
 {% if undefined %}
 <details><summary>Undefined figures and why</summary>
 <ul>{% for line in undefined %}<li>{{ line }}</li>{% endfor %}</ul></details>
@@ -148,8 +154,9 @@ _EPISODES = """\
 <p>Out of {{ episodes.scored }} test episodes
 {%- if episodes.scored < episodes.held %} (evenly spaced among {{ episodes.held }}){% endif -%}
 : the highest scores, the missed (unsafe, below the threshold, lowest first) and the false alarms
-(safe, at or above it). An edge's change is the final agent's logit minus the logit without that
-edge; edges that can stand in for each other each show little.</p>
+(safe, at or above it). An edge's change is the episode's logit minus the logit without that edge
+{%- if episodes.tell_flow %}, that is without what the one said to the other{% endif -%}
+; edges that can stand in for each other each show little.</p>
 {% if not episodes.hold_text %}
 <p class="muted">What agents said, and every name that a site chose, is left out. At the site that
 holds the episodes, <code>fglguard report RUN_FOLDER --silo SILO</code> makes a page with them.</p>
@@ -176,6 +183,7 @@ threshold {{ threshold_text(view) }}.</p>
 <details><summary>Agents and edges as tables</summary>
 {{ table(agents, "Each agent's own risk", "names") }}
 {{ table(picture.table, "Edges that change the final logit most", "names") }}</details>
+{% if view.flow %}{{ flow(view.flow) }}{% endif %}
 {% if view.messages is not none %}
 <details><summary>What was said ({{ view.messages | length }} messages)</summary>
 {% for message in view.messages %}
@@ -203,4 +211,4 @@ _FOOT = """\
 </html>
 """
 
-PAGE = _KEY + _CARD + _HEAD + _RUN + _EPISODES + _FOOT
+PAGE = _KEY + _CARD + FLOW + _HEAD + _RUN + _EPISODES + _FOOT

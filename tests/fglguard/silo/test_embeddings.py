@@ -108,3 +108,17 @@ def test_message_vectors_of_an_encoder_that_never_ran_are_an_error(tmp_path, epi
     silo = Silo.create(tmp_path / "s", episodes)
     with pytest.raises(SiloError, match=r"no text was encoded with other-1 .*prepared: none"):
         silo.message_vectors("other-1")
+    with pytest.raises(SiloError, match=r"no text was encoded with other-1 .*prepared: none"):
+        silo.lookup("other-1")
+
+
+def test_a_lookup_gives_the_vectors_of_texts_in_any_order(tmp_path, episodes):
+    """Against encoding them anew; what was never encoded is an error."""
+    silo = Silo.create(tmp_path / "s", episodes)
+    encoder = load_encoder("hashed-words")
+    silo.embed(encoder)
+    lookup = silo.lookup(encoder.fingerprint)
+    texts = [*episodes[5].texts[::-1], *episodes[2].texts]
+    np.testing.assert_array_equal(lookup(texts), encoder.encode(texts))
+    with pytest.raises(SiloError, match="a text is not encoded yet"):
+        lookup(["never said"])

@@ -1,7 +1,7 @@
 import pytest
 
 from fglguard.evaluation.report import graph_picture
-from fglguard.evaluation.report.episodes import AgentView, EdgeView, EpisodeView
+from fglguard.evaluation.report.episode_view import AgentView, EdgeView, EpisodeView
 from fglguard.evaluation.report.graph_picture import (
     HEIGHT,
     MOST_AGENTS,
@@ -33,7 +33,9 @@ def view(agents, edges):
         final=1,
         agents=tuple(AgentView(f"agent {n}", "agent", n / agents) for n in range(agents)),
         edges=tuple(edges),
+        edges_left_out=0,
         messages=None,
+        flow=None,
     )
 
 

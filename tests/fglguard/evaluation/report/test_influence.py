@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from fglguard.detector import Detector, build_detector
+from fglguard.detector_options import DetectorOptions
 from fglguard.evaluation.report import influence
 from fglguard.evaluation.report.influence import edge_changes
 from fglguard.graph import EpisodeGraph
@@ -26,10 +27,11 @@ def graph(x, edges, final):
 class SumOverTwoHops(Detector):
     """Twice: an agent's state becomes the sum of the states of those it hears, itself included."""
 
-    preset, dimension, options = "sum", 1, {}
+    preset, dimension = "sum", 1
 
-    def __init__(self):
+    def __init__(self, readout="final"):
         super().__init__()
+        self.options = DetectorOptions(readout=readout)
         self.weight = nn.Parameter(torch.tensor(2.0))
 
     def hidden(self, batch):
@@ -53,6 +55,20 @@ def test_changes_of_a_linear_detector_by_hand():
     """
     packed = pack([graph([[1], [10], [100]], [(0, 1), (1, 2)], final=2)])
     assert edge_changes(SumOverTwoHops(), packed, 0).tolist() == [2.0, 42.0]
+
+
+@pytest.mark.parametrize(
+    ("readout", "expected"),
+    [("final", [2.0, 42.0]), ("mean", [2.0, 14.0]), ("max", [2.0, 42.0])],
+)
+def test_changes_are_those_of_the_logit_that_is_read_out(readout, expected):
+    """The chain above: states 1, 12, 121, logits 2, 24, 242.
+
+    Without 0 -> 1 they are 2, 20, 240: the mean falls from 268 / 3 to 262 / 3, by 2. Without
+    1 -> 2 they are 2, 24, 200: it falls by 42 / 3 = 14.
+    """
+    packed = pack([graph([[1], [10], [100]], [(0, 1), (1, 2)], final=2)])
+    assert edge_changes(SumOverTwoHops(readout), packed, 0) == pytest.approx(expected)
 
 
 def test_changes_of_the_papers_detector_by_brute_force(monkeypatch):

@@ -115,10 +115,11 @@ def test_a_guard_below_the_floor_is_told_so(run):
 
 
 def test_a_threshold_that_blocks_nothing(run):
-    calibration = {**run.results["calibration"], "threshold": None}
-    assert "No threshold blocks within the budget" in report_page(
-        changed(run, calibration=calibration)
-    )
+    reason = "plain: even the highest benign scores are more than 0.1 of them"
+    calibration = {**run.results["calibration"], "threshold": None, "reason": reason}
+    page = html.unescape(report_page(changed(run, calibration=calibration)))
+    assert f"This guard blocks nothing: {reason}." in page
+    assert "threshold: blocks nothing" in page
 
 
 @pytest.mark.long

@@ -1,0 +1,36 @@
+"""Values in texts; expected lists are written out by hand from the patterns' description."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fglguard.flow.values import LEAST_CHARACTERS, values
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mail bob@mail.example, then stop.", ["bob@mail.example"]),
+        ("see https://evil.example/x?a=1.", ["https://evil.example/x?a=1"]),
+        ("pay GB29160016319268 120.50", ["gb29160016319268", "120.50"]),
+        ("read /etc/passwd and notes.txt", ["/etc/passwd", "notes.txt"]),
+        ("post to #general at 10:30", ["#general", "10:30"]),
+        ("code x7Kq2 or 42", ["x7kq2"]),
+        ("nothing here", []),
+    ],
+)
+def test_values_are_found_in_order_and_in_lower_case(text: str, expected: list[str]) -> None:
+    assert values(text, call=False) == expected
+
+
+def test_quoted_arguments_of_a_call_are_values_but_their_names_are_not() -> None:
+    call = 'send {"recipient": "Mallory Smith", "note": "hi", "file_path": "a.txt"}'
+    assert values(call, call=True) == ["mallory smith", "a.txt"]
+    assert values(call, call=False) == ["a.txt"]
+
+
+@given(st.text(max_size=400), st.booleans())
+def test_values_are_distinct_and_long_enough(text: str, call: bool) -> None:
+    found = values(text, call)
+    assert len(set(found)) == len(found)
+    assert all(len(value) >= LEAST_CHARACTERS for value in found)
