@@ -1,6 +1,7 @@
 """The detector's options against the formulas written as loops over nodes and edges, in float64."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -155,16 +156,14 @@ def test_permuting_agents_permutes_logits_and_leaves_readouts(seed: int) -> None
     place = np.argsort(order).astype(np.int32)
     src, dst = place[packed.src], place[packed.dst]
     edges = np.lexsort((src, dst))
-    permuted = PackedGraphs(
+    permuted = replace(
+        packed,
         x=packed.x[order],
         kind=packed.kind[order],
         src=src[edges],
         dst=dst[edges],
         edge=packed.edge[edges],
-        node_offsets=packed.node_offsets,
-        edge_offsets=packed.edge_offsets,
         final=place[packed.final],
-        label=packed.label,
     )
     for readout in ("final", "mean", "max"):
         options = DetectorOptions("message", self_loops=False, residual=True, readout=readout)

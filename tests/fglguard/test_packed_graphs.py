@@ -71,5 +71,7 @@ def test_edges_carry_features_in_all_graphs_or_in_none():
     packed = pack(plain)
     assert packed.edge.shape == (len(packed.src), 0)
     assert collate(packed).edge.shape == (len(packed.src) + len(packed.x), 0)
-    with pytest.raises(ValueError, match="edge features in all or in none, got them in 2 of 4"):
+    with pytest.raises(
+        ValueError, match="edge and flow features in all or in none, got them in 2 of 4"
+    ):
         pack(graphs[:2] + plain[2:])

@@ -5,6 +5,7 @@ from dataclasses import FrozenInstanceError, asdict
 import pytest
 
 from fglguard.errors import SettingsError
+from fglguard.flow.taint import Taint
 from fglguard.verdict import Verdict
 
 
@@ -26,15 +27,18 @@ def verdict(**changes) -> Verdict:
 
 
 def test_record_is_strict_json_with_every_field() -> None:
-    record = verdict().to_record()
-    assert json.loads(json.dumps(record, allow_nan=False)) == record == asdict(verdict())
+    taint = Taint("a@b.example", "Send it to a@b.example", 0.5, 1, 2, ("tool", "agent"), False)
+    record = verdict(taints=(taint,)).to_record()
+    assert json.loads(json.dumps(record, allow_nan=False))["taints"][0]["path"] == ["tool", "agent"]
+    assert record == {**asdict(verdict()), "taints": [asdict(taint)]}
     assert verdict(threshold=math.inf).to_record()["threshold"] is None
 
 
 def test_is_frozen_and_travels_between_processes_as_json() -> None:
     with pytest.raises(FrozenInstanceError):
         verdict().decision = "allow"  # type: ignore[misc]
-    assert Verdict(**json.loads(json.dumps(verdict().to_record()))) == verdict()
+    travelled = json.loads(json.dumps(verdict().to_record()))
+    assert Verdict(**{**travelled, "taints": ()}) == verdict()
 
 
 def test_only_allow_lets_an_answer_out() -> None:

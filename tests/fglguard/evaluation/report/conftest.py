@@ -8,6 +8,7 @@ import select
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -255,6 +256,8 @@ def flow_guard(tmp_path_factory, flow_silo):
     labels = flow_silo.label.astype(np.int64)
     scores = score_graphs(detector, flow_silo.graphs(encoder.fingerprint, FLOW))
     calibration = calibrate(scores.corroborated, labels, 0.1)
+    # Its last bit depends on the batch that a score was computed in.
+    calibration = replace(calibration, threshold=calibration.threshold - 1e-6)
     save_bundle(path, detector, encoder=encoder, graph=FLOW, calibration=calibration)
     return path
 

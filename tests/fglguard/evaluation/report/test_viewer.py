@@ -35,21 +35,21 @@ def test_the_value_that_left_and_the_span_it_came_in_by(flow_silo, flow_guard):
 
 
 def test_edges_change_what_was_said_along_them(flow_silo, flow_guard):
-    """Only the third part of the guard's score is not 0: half the instruction's likeness p.
+    """Only the third part of the guard's score is not 0: a quarter of the instruction's likeness p.
 
     Without what the tool said nothing is tainted, and without the agent's calls nothing left: the
-    logit falls from p / 2 to 0 by either. What user and agent said to each other changes nothing.
+    logit falls from p / 4 to 0 by either. What user and agent said to each other changes nothing.
     """
     bundle = load_bundle(flow_guard)
     for view in view_episodes([flow_silo], bundle, with_text=True).shown:
         (taint,) = view.flow.shown
         names = [agent.name for agent in view.agents]
         changes = {(names[e.source], names[e.target]): e.change for e in view.edges}
-        half = pytest.approx(taint.likeness / 2, abs=1e-6)
+        share = pytest.approx(taint.likeness / 4, abs=1e-6)
         tool = "tool:TOOLCANARY-t"
         assert changes == {
-            (tool, "agent"): half,
-            ("agent", tool): half,
+            (tool, "agent"): share,
+            ("agent", tool): share,
             ("user", "agent"): 0.0,
             ("agent", "user"): 0.0,
         }
