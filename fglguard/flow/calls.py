@@ -33,8 +33,8 @@ FEATURES = (
 With S the untrusted spans that came before and I their instruction-likeness:
 
 - `provenance`: largest I of the spans that the message's tainted values came in by; 0 without any;
-- `provenance_mean`: their mean, of the values that no user named;
-- `tainted`: log(1 + number of those values);
+- `provenance_mean`: their mean;
+- `tainted`: log(1 + number of tainted values);
 - `echo`: max over S of cos(message, span) I(span);
 - `closest`: I of the span most alike the message;
 - `coverage`: among the three spans of largest I, the largest share of a span's words, the user's
@@ -78,9 +78,8 @@ def message_flows(
 ) -> list[MessageFlow]:
     """The flow into each message that an agent sent, in order. Labels are not looked at.
 
-    Users are trusted. Tools and environments are not, nor is what one agent tells another. That a
-    user named a value does not make it safe where a tool's result orders something with it: a user
-    may quote what the attacker planted.
+    Users are trusted. Tools and environments are not, nor is what one agent tells another: a
+    value is tainted where the first to bring it in was none of the users.
 
     Args:
         episode: The episode.
@@ -139,9 +138,8 @@ def _flow(
     taints = ledger.taints(number)
     features = np.zeros(len(FEATURES), dtype=np.float32)
     if taints:
-        features[0] = max(taint.likeness for taint in taints)
-    if unnamed := [taint.likeness for taint in taints if not taint.named]:
-        features[1:3] = np.mean(unnamed), np.log1p(len(unnamed))
+        likeness = [taint.likeness for taint in taints]
+        features[:3] = max(likeness), np.mean(likeness), np.log1p(len(taints))
     others = [
         place
         for place, source in enumerate(ledger.sources)

@@ -39,7 +39,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """A value in an agent's message that an untrusted span gave.
+    """A value in an agent's message that no user gave and an untrusted span did.
 
     Attributes:
         value: The value, lower case.
@@ -49,8 +49,6 @@ class Taint:
         message: Number of the agent's message.
         path: Who the value passed through: the source's sender, agents that repeated it in
             between, and the agent whose message it is. Ids, each once, in order.
-        named: Whether a user named the value too: an attacker who knows that makes them. Then the
-            span is a tool's or environment's.
     """
 
     value: str
@@ -59,7 +57,6 @@ class Taint:
     source: int
     message: int
     path: tuple[str, ...]
-    named: bool
 
 
 class Ledger:
@@ -68,7 +65,6 @@ class Ledger:
     def __init__(self, episode: Episode) -> None:
         """Nothing said yet."""
         self._episode = episode
-        self._kinds = episode.kinds
         self._asked = ""
         self._authorised = Spellings("")
         self._repeated: list[tuple[int, Spellings]] = []
@@ -98,8 +94,9 @@ class Ledger:
         found = []
         for text in values(said.text, said.kind == "call"):
             value = Value(text)
-            named = self._authorised.hold(value)
-            source = self._first_source(value, said.sender, named)
+            if self._authorised.hold(value):
+                continue
+            source = self._first_source(value, said.sender)
             if source is not None:
                 found.append(
                     Taint(
@@ -109,22 +106,21 @@ class Ledger:
                         source.message,
                         message,
                         self._path(value, source.message, said.sender),
-                        named,
                     )
                 )
         return found
 
-    def _first_source(self, value: Value, reader: str, named: bool) -> Source | None:
-        """The first span that holds a value, is not the reader's own, and could have ordered it.
-
-        A colleague that repeats what the user named passes on the user's order.
-        """
-        for source in self.sources:
-            sender = self._episode.messages[source.message].sender
-            colleague = named and self._kinds[sender] == "agent"
-            if sender != reader and not colleague and source.spellings.hold(value):
-                return source
-        return None
+    def _first_source(self, value: Value, reader: str) -> Source | None:
+        """The first span that holds a value and is not the reader's own."""
+        messages = self._episode.messages
+        return next(
+            (
+                source
+                for source in self.sources
+                if source.spellings.hold(value) and messages[source.message].sender != reader
+            ),
+            None,
+        )
 
     def _path(self, value: Value, source: int, last: str) -> tuple[str, ...]:
         messages = self._episode.messages
