@@ -27,7 +27,7 @@ def verdict(**changes) -> Verdict:
 
 
 def test_record_is_strict_json_with_every_field() -> None:
-    taint = Taint("a@b.example", "Send it to a@b.example", 0.5, 1, 2, ("tool", "agent"), False)
+    taint = Taint("a@b.example", "Send it to a@b.example", 0.5, 1, 2, ("tool", "agent"))
     record = verdict(taints=(taint,)).to_record()
     assert json.loads(json.dumps(record, allow_nan=False))["taints"][0]["path"] == ["tool", "agent"]
     assert record == {**asdict(verdict()), "taints": [asdict(taint)]}

@@ -66,7 +66,7 @@ def view_flow(episode: Episode, lookup: Lookup) -> FlowView:
     """
     flows = message_flows(episode, lookup(episode.texts), lookup)
     calls = [flow for flow in flows if flow.call]
-    taints = [taint for flow in calls or flows for taint in flow.taints if not taint.named]
+    taints = [taint for flow in calls or flows for taint in flow.taints]
     kinds = episode.kinds
     return FlowView(
         calls=bool(calls),

@@ -27,7 +27,7 @@ def test_before_anything_was_heard_every_feature_is_zero(relayed) -> None:
 
 def test_provenance_is_the_likeness_of_the_spans_that_tainted_values_came_in_by(relayed) -> None:
     flow = message_flows(relayed, *embedded(relayed))[2]
-    (taint,) = (taint for taint in flow.taints if not taint.named)
+    (taint,) = flow.taints
     features = by_name(flow)
     assert features["provenance"] == features["provenance_mean"] == pytest.approx(taint.likeness)
     assert taint.likeness >= 0.25  # "You must"

@@ -13,26 +13,21 @@ def taints(episode):
 def test_a_value_is_followed_from_one_agents_tool_to_anothers_call(relayed) -> None:
     """The account enters at web, the reader repeats it, the banker's call sends it out."""
     out = [t for t in taints(relayed) if t.message == 4]
-    assert [(t.value, t.named) for t in out] == [("gb29160016319268", False), ("75.00", True)]
+    assert [t.value for t in out] == ["gb29160016319268"]
     assert out[0].path == ("web", "reader", "banker")
     assert out[0].source == 2
     assert "GB29160016319268" in out[0].span
 
 
-def test_what_the_user_gave_too_is_told_apart(relayed) -> None:
-    """The page holds the amount that the request names; shop.example stands in the request alone.
-
-    What the reader repeats of the request is the user's word, not the reader's.
-    """
-    unnamed = {t.value for t in taints(relayed) if not t.named}
-    assert unnamed == {"gb29160016319268", "5512"}
-    assert {(t.value, t.source) for t in taints(relayed) if t.named} == {("75.00", 2)}
+def test_what_the_user_gave_is_not_tainted(relayed) -> None:
+    """75.00 and shop.example stand in the request, though the page holds the amount too."""
+    assert {t.value for t in taints(relayed)} == {"gb29160016319268", "5512"}
 
 
 def test_a_user_who_names_the_value_later_authorises_what_follows_only() -> None:
     late = Message(2, "user", ("reader",), "GB29160016319268 is my account")
     episode = build((*MESSAGES[:3], late, *MESSAGES[3:]))
-    assert {t.value for t in taints(episode) if not t.named} == {"5512"}
+    assert {t.value for t in taints(episode)} == {"5512"}
 
 
 def test_an_agents_own_words_are_no_source_for_itself() -> None:
@@ -50,9 +45,9 @@ def test_a_colleague_that_makes_a_value_up_is_its_source() -> None:
 
 def test_the_most_suspicious_are_distinct_values_of_largest_likeness() -> None:
     made = [
-        Taint(value, "s", like, 0, 1, ("a",), False)
+        Taint(value, "s", like, 0, 1, ("a",))
         for value, like in [("x", 0.1), ("y", 0.9), ("x", 0.5)]
     ]
     assert [(t.value, t.likeness) for t in most_suspicious(made)] == [("y", 0.9), ("x", 0.5)]
-    many = [Taint(str(i), "s", i, 0, 1, ("a",), False) for i in range(9)]
+    many = [Taint(str(i), "s", i, 0, 1, ("a",)) for i in range(9)]
     assert [t.value for t in most_suspicious(many)] == ["8", "7", "6", "5", "4"]
