@@ -23,7 +23,7 @@ from fglguard.settings import DetectorSettings
 
 GRAPH_FORMAT = 1
 """Part of every settings fingerprint: raise it when the same episode would give another graph."""
-FLOW_FORMAT = 1
+FLOW_FORMAT = 2
 """The same of the flow features alone."""
 
 NodeFeature = Literal["mean", "last", "mean_last"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fglguard.episode import Episode
 from fglguard.flow.instruction import instruction_likeness, prototypes
 from fglguard.flow.phrases import INSTRUCTIONS, REFUSAL, words
-from fglguard.flow.spans import plain_text, spans, spread
+from fglguard.flow.spans import chosen, plain_text, spans
 from fglguard.flow.taint import Ledger, Taint
 
 Lookup = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -89,7 +89,6 @@ def message_flows(
     instructions, plain = np.split(lookup(prototypes()), [len(INSTRUCTIONS)])
     kinds = episode.kinds
     ledger = Ledger(episode)
-    heard: list[NDArray[np.float32]] = [np.zeros((0, vectors.shape[1]), np.float32)]
     flows = []
     for number, message in enumerate(episode.messages):
         kind = kinds[message.sender]
@@ -97,13 +96,12 @@ def message_flows(
             ledger.ask(message.text)
             continue
         if kind == "agent":
-            flows.append(_flow(ledger, episode, number, vectors[number], np.concatenate(heard)))
+            flows.append(_flow(ledger, episode, number, vectors[number]))
             ledger.repeat(number, message.text)
         if untrusted := _untrusted_spans(episode, number):
             embedded = lookup(untrusted)
             likeness = instruction_likeness(untrusted, embedded, instructions, plain)
-            ledger.hear(number, untrusted, likeness)
-            heard.append(embedded)
+            ledger.hear(number, untrusted, likeness, embedded)
     return flows
 
 
@@ -123,15 +121,11 @@ def _untrusted_spans(episode: Episode, number: int) -> list[str]:
 @lru_cache(maxsize=1024)
 def _spans_of(text: str) -> tuple[str, ...]:
     """Asked for twice an episode: before its texts are embedded, and after."""
-    return tuple(spread(spans(plain_text(text))))
+    return tuple(chosen(spans(plain_text(text))))
 
 
 def _flow(
-    ledger: Ledger,
-    episode: Episode,
-    number: int,
-    vector: NDArray[np.float32],
-    embedded: NDArray[np.float32],
+    ledger: Ledger, episode: Episode, number: int, vector: NDArray[np.float32]
 ) -> MessageFlow:
     message = episode.messages[number]
     call = message.kind == "call"
@@ -140,15 +134,14 @@ def _flow(
     if taints:
         likeness = [taint.likeness for taint in taints]
         features[:3] = max(likeness), np.mean(likeness), np.log1p(len(taints))
-    others = [
-        place
-        for place, source in enumerate(ledger.sources)
+    sources = [
+        source
+        for source in ledger.sources
         if episode.messages[source.message].sender != message.sender
     ]
-    if others:
-        sources = [ledger.sources[place] for place in others]
+    if sources:
         strength = np.array([source.likeness for source in sources], dtype=np.float32)
-        alike = embedded[others] @ vector
+        alike = np.stack([source.vector for source in sources]) @ vector
         top = np.argsort(-strength, kind="stable")[:TOP_SPANS]
         said = words(message.text) - ledger.asked_words
         features[3] = (alike * strength).max()

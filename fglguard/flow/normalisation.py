@@ -27,8 +27,8 @@ _LOOK_ALIKES = str.maketrans(
     "abeeopcxyiijsdqhbkmhtaopviktuxig",
 )
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
-_WRITTEN_AT = re.compile(r"\s*[(\[{]\s*at\s*[)\]}]\s*")
-_WRITTEN_DOT = re.compile(r"\s*[(\[{]\s*dot\s*[)\]}]\s*")
+_WRITTEN_AT = re.compile(r"\s{0,4}[(\[{]\s{0,4}at\s{0,4}[)\]}]\s{0,4}")
+_WRITTEN_DOT = re.compile(r"\s{0,4}[(\[{]\s{0,4}dot\s{0,4}[)\]}]\s{0,4}")
 _SEPARATORS = re.compile(r"[\W_]+")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){2,}")
 _HEXADECIMAL = re.compile(rf"\b(?:[0-9a-fA-F]{{2}}){{{LEAST_ENCODED // 2},}}\b")

@@ -4,15 +4,19 @@ import re
 
 import numpy as np
 
+from fglguard.flow.phrases import DIRECTIVE
+
 LEAST_CHARACTERS = 120
 """Shorter pieces are merged with what follows, so that a span says something on its own."""
 MOST_CHARACTERS = 240
 MOST_SPANS = 40
-"""Of one text; of longer ones an evenly spread choice is kept."""
+"""Of one text; see `chosen` for which."""
 TEXT_CHARACTERS = 64_000
 """Of a text that is looked at."""
 
-_MARKUP = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1>|</?[a-zA-Z][^<>]{0,500}>", re.DOTALL)
+_MARKUP = re.compile(
+    r"<!--.{0,1000}?-->|<(script|style)\b.{0,1000}?</\1>|</?[a-zA-Z][^<>]{0,500}>", re.DOTALL
+)
 _BLANKS = re.compile(r"(?:\s|\\n|\\t)+")
 # Sentence ends, closing brackets of records, column bars, quoted items of a list.
 _ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[\]}])\s*|\s*\|\s*|(?<=')\s*,\s*(?=')")
@@ -46,9 +50,21 @@ def spans(text: str) -> list[str]:
     return found
 
 
-def spread(items: list[str], most: int = MOST_SPANS) -> list[str]:
-    """At most so many of the items, evenly spread."""
-    if len(items) <= most:
-        return items
-    kept = np.linspace(0, len(items) - 1, most).astype(int)
-    return [items[position] for position in kept]
+def chosen(found: list[str], most: int = MOST_SPANS) -> list[str]:
+    """At most so many of the spans: first those with directive phrases, the rest evenly spread.
+
+    A long page must not hide what it orders.
+    """
+    if len(found) <= most:
+        return found
+    directing = [place for place, span in enumerate(found) if DIRECTIVE.search(span)]
+    kept = set(_evenly(directing, most))
+    others = [place for place in range(len(found)) if place not in kept]
+    kept.update(_evenly(others, most - len(kept)))
+    return [found[place] for place in sorted(kept)]
+
+
+def _evenly(places: list[int], most: int) -> list[int]:
+    if len(places) <= most:
+        return places
+    return [places[i] for i in np.linspace(0, len(places) - 1, most).astype(int)]

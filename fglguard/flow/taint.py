@@ -17,8 +17,11 @@ from fglguard.flow.normalisation import Spellings, Value
 from fglguard.flow.phrases import words
 from fglguard.flow.values import values
 
+MOST_SOURCES = 2_000
+"""Spans of an episode that are kept."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """A span that an agent could have been told something by.
 
@@ -28,6 +31,7 @@ class Source:
         spellings: Where values are looked for in it.
         words: Its distinct words.
         likeness: I(span): how much it sounds like an instruction.
+        vector: [d], its embedding.
     """
 
     message: int
@@ -35,6 +39,7 @@ class Source:
     spellings: Spellings
     words: frozenset[str]
     likeness: float
+    vector: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +82,27 @@ class Ledger:
         self._authorised = Spellings(self._asked)
         self.asked_words |= words(text)
 
-    def hear(self, message: int, spans: Sequence[str], likeness: NDArray[np.float32]) -> None:
-        """Take in the spans of an untrusted message."""
+    def hear(
+        self,
+        message: int,
+        spans: Sequence[str],
+        likeness: NDArray[np.float32],
+        vectors: NDArray[np.float32],
+    ) -> None:
+        """Take in the spans of an untrusted message, with their embeddings [n, d].
+
+        Of too many spans those stay that sound most like instructions, so that no flood of plain
+        text pushes one out.
+        """
         self.sources += [
-            Source(message, span, Spellings(span), words(span), float(one))
-            for span, one in zip(spans, likeness, strict=True)
+            Source(message, span, Spellings(span), words(span), float(one), vector)
+            for span, one, vector in zip(spans, likeness, vectors, strict=True)
         ]
+        if len(self.sources) > MOST_SOURCES:
+            ranked = sorted(
+                range(len(self.sources)), key=lambda place: -self.sources[place].likeness
+            )
+            self.sources = [self.sources[place] for place in sorted(ranked[:MOST_SOURCES])]
 
     def repeat(self, message: int, text: str) -> None:
         """Take in what an agent itself said, through which a value may have passed on."""

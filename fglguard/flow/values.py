@@ -3,18 +3,21 @@
 import re
 
 LEAST_CHARACTERS = 3
-MOST_VALUES = 200
+MOST_VALUES = 64
 """Of one message; a longer list is cut at its end."""
+TEXT_CHARACTERS = 64_000
+"""Of a message that is looked at."""
 
+# Every repetition is bounded: who writes the text must not choose how long a search takes.
 _PATTERNS = (
-    r"[\w.+-]+@[\w-]+\.[\w.]+",  # mail addresses
-    r"https?://[^\s'\"<>)\]}]+|www\.[^\s'\"<>)\]}]+",  # links
-    r"\b[A-Z]{2}\d{6,}\w*",  # account numbers
-    r"(?:/[\w.-]+){2,}",  # paths
-    r"\b[\w-]+\.[A-Za-z]\w{1,4}\b",  # file and host names
-    r"\b\d[\d.,:-]{2,}\b",  # numbers, dates, times
-    r"\b(?=\w*\d)(?=\w*[A-Za-z])\w{4,}\b",  # identifiers of letters and digits
-    r"#\w+",  # channels and tags
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,190}",  # mail addresses
+    r"https?://[^\s'\"<>)\]}]{1,500}|www\.[^\s'\"<>)\]}]{1,500}",  # links
+    r"\b[A-Z]{2}\d{6,40}\w{0,40}",  # account numbers
+    r"(?:/[\w.-]{1,100}){2,20}",  # paths
+    r"\b[\w-]{1,100}\.[A-Za-z]\w{1,4}\b",  # file and host names
+    r"\b\d[\d.,:-]{2,60}\b",  # numbers, dates, times
+    r"\b(?=\w{0,99}\d)(?=\w{0,99}[A-Za-z])\w{4,100}\b",  # identifiers of letters and digits
+    r"#\w{1,100}",  # channels and tags
 )
 _VALUE = re.compile("|".join(_PATTERNS))
 # A quoted text, unless a colon follows: then it names an argument and is no value.
@@ -33,6 +36,7 @@ def values(text: str, call: bool) -> list[str]:
         text: A message.
         call: Whether it calls a tool, so that quotes delimit arguments.
     """
+    text = text[:TEXT_CHARACTERS]
     matches = [(match.start(), match.group()) for match in _VALUE.finditer(text)]
     start = text.find("{")
     if call and start >= 0:

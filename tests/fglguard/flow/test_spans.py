@@ -1,9 +1,20 @@
 """Spans of about a sentence; expected cuts are read off the rule in the docstring by hand."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fglguard.flow.spans import LEAST_CHARACTERS, MOST_CHARACTERS, plain_text, spans, spread
+from fglguard.episode_rules import MAX_TEXT_BYTES
+from fglguard.flow.normalisation import Spellings, Value
+from fglguard.flow.spans import (
+    LEAST_CHARACTERS,
+    MOST_CHARACTERS,
+    MOST_SPANS,
+    chosen,
+    plain_text,
+    spans,
+)
+from fglguard.flow.values import MOST_VALUES, values
 
 
 def test_markup_and_escaped_newlines_are_blanks() -> None:
@@ -32,6 +43,27 @@ def test_spans_hold_every_letter_of_the_text_in_order_and_stay_short(text: str) 
     assert all(len(span) <= MOST_CHARACTERS for span in found)
 
 
-def test_too_many_items_are_thinned_evenly_with_both_ends_kept() -> None:
-    assert spread([str(i) for i in range(9)], most=5) == ["0", "2", "4", "6", "8"]
-    assert spread(["a", "b"], most=5) == ["a", "b"]
+def test_too_many_spans_are_thinned_evenly_but_none_that_directs() -> None:
+    """Of nine, five stay: by even steps both ends and every second; else what directs comes first.
+
+    With two that direct, three of the other seven stay: the first, the middle one and the last.
+    """
+    plain = [str(i) for i in range(9)]
+    assert chosen(plain, most=5) == ["0", "2", "4", "6", "8"]
+    assert chosen(["a", "b"], most=5) == ["a", "b"]
+    for place in (1, 3):
+        plain[place] = f"you must {place}"
+    assert chosen(plain, most=5) == ["0", "you must 1", "you must 3", "5", "8"]
+    assert chosen(["you must"] * 9, most=5) == ["you must"] * 5
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<", "<!--", "<script>", "</a", "a ", "{}", "'", " ,", "#a-", "a-", "/a", "1.", "a@", "at("],
+)
+def test_hostile_repetitions_are_cut_in_bounded_work(piece: str) -> None:
+    """Half a megabyte of each, the longest message there is; a quadratic search would not end."""
+    text = (piece * MAX_TEXT_BYTES)[:MAX_TEXT_BYTES]
+    assert len(chosen(spans(plain_text(text)))) <= MOST_SPANS
+    assert len(values(text, call=True)) <= MOST_VALUES
+    Spellings(text).hold(Value("gb29160016319268"))
