@@ -1,5 +1,7 @@
 """Writing what follows from a silo's episodes: vectors of their texts, and packed graphs."""
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -63,8 +65,8 @@ class Preparation:
                 missing_texts(self._episodes(), self._message_text, self._text_ids, known),
             )
 
-    def prepare(self, encoder: Encoder, settings: GraphSettings) -> None:
-        """Embed, and pack the graphs unless they are there.
+    def prepare(self, encoder: Encoder, settings: GraphSettings, again: bool = False) -> None:
+        """Embed, and pack the graphs unless they are there, or anew.
 
         Raises:
             SiloError: Another process is writing to the silo, or it was imported anew.
@@ -72,10 +74,10 @@ class Preparation:
         """
         self.embed(encoder)
         fingerprint = settings.fingerprint(encoder.fingerprint)
-        if fingerprint in self.manifest.graphs:
+        if fingerprint in self.manifest.graphs and not again:
             return
         with self._writing():
-            if fingerprint not in self.manifest.graphs:
+            if fingerprint not in self.manifest.graphs or again:
                 # Messages stand encoded by now, so that their number alone tells.
                 known = self._known(encoder)
                 self._encode(encoder, missing_beside(self._episodes(), settings, known))
@@ -98,18 +100,23 @@ class Preparation:
             packed = pack_episodes(
                 self._episodes(), vectors, self._message_text, settings, lookup, advance
             )
+        old = self.manifest.graphs.get(fingerprint)
         folder = self._data / GRAPHS / fingerprint
+        if old is not None:
+            # Beside the old ones, which stay whole until the manifest names the new.
+            folder = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{fingerprint}-"))
         files = describe(self.path, save_graphs(folder, packed, settings))
         stored = StoredGraphs(
             encoder_fingerprint, settings.rounds, folder.relative_to(self.path).as_posix()
         )
-        self._commit(
-            replace(
-                self.manifest,
-                files={**self.manifest.files, **files},
-                graphs={**self.manifest.graphs, fingerprint: stored},
-            )
-        )
+        kept = self.manifest.files
+        if old is not None:
+            kept = {k: v for k, v in kept.items() if not k.startswith(f"{old.folder}/")}
+        graphs = {**self.manifest.graphs, fingerprint: stored}
+        self._commit(replace(self.manifest, files={**kept, **files}, graphs=graphs))
+        if old is not None:
+            # Whoever has mapped them keeps what is mapped.
+            shutil.rmtree(self.path / old.folder)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -219,9 +219,17 @@ class Silo:
         settings: GraphSettings,
         progress: bool = False,
         *,
+        again: bool = False,
         lock_seconds: float = LOCK_SECONDS,
     ) -> PackedGraphs:
         """Embed and pack what is not yet; returns the graphs of all episodes, memory-mapped.
+
+        Args:
+            encoder: Encodes the texts.
+            settings: Of the graphs.
+            progress: Whether to show how far it is.
+            again: Pack the graphs anew where they are there, since other code may have packed them.
+            lock_seconds: How long to wait for another writer.
 
         Raises:
             SiloError: Another process is writing to the silo, or it was imported anew.
@@ -229,7 +237,7 @@ class Silo:
         """
         work = self._preparation(progress, lock_seconds)
         try:
-            work.prepare(encoder, settings)
+            work.prepare(encoder, settings, again)
         finally:
             self._manifest = work.manifest
         return self.graphs(encoder.fingerprint, settings)

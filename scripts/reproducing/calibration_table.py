@@ -43,7 +43,7 @@ def page(board: Board) -> Page:
     for arm in ARMS:
         by_seed = _resplits(board, arm)
         outcomes = study([one for own in by_seed.values() for one in own], budget=BUDGET, risk=RISK)
-        text += [f"### `{arm}`: {len(by_seed)} models, {RESPLITS} resplits each", ""]
+        text += [f"### `{arm}`: models {len(by_seed)}, resplits of each {RESPLITS}", ""]
         text.append(markdown_table(HEADER, [_row(one) for one in outcomes]))
         text.append(_reasons(outcomes))
         record[arm] = {

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fglguard.corpora.splits_file import Splits
 from fglguard.errors import FederationError, FglguardError
 from fglguard.evaluation.protocol import Facts
+from fglguard.graph import GraphSettings
 from fglguard.settings import RunSettings, Scalar
 from fglguard.silo import Silo, open_silos
 from scripts.configuration import flat_values, register_resolvers
@@ -23,6 +24,7 @@ from scripts.corpus_preparation import prepare_corpus
 from scripts.reproducing.baselines import FLOORS, Bench
 from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.options import Options
+from scripts.reproducing.packed import pack_by_this_code
 from scripts.reproducing.scores import scores_of_run
 from scripts.sweep.point import Point
 from scripts.sweep.sweep import run_points
@@ -79,7 +81,9 @@ class Laboratory:
     @cached_property
     def facts(self) -> Facts:
         """What protocols may know of the episodes; prepares the silos."""
-        prepare_corpus(RunSettings.from_flat(self._values(())), self.options.root)
+        settings = RunSettings.from_flat(self._values(()))
+        prepare_corpus(settings, self.options.root)
+        self._pack(GraphSettings.of(settings.detector))
         return Facts.of(open_silos(self.path))
 
     @property
@@ -97,6 +101,10 @@ class Laboratory:
             FglguardError: The folder is in use, or a guard can't be scored with.
         """
         points = [self._point(run) for run in runs]
+        for graphs in dict.fromkeys(
+            GraphSettings.of(point.settings.detector) for point in points if point.settings
+        ):
+            self._pack(graphs)
         places, outcomes, interrupted = run_points(
             points, self.folder, self.options.workers, LIMIT_SECONDS
         )
@@ -135,6 +143,9 @@ class Laboratory:
         """What fits baselines on the silos with these sides."""
         silos = self.facts.splits("baselines", sides).apply(open_silos(self.path), "baselines")
         return Bench(silos, self.options.encoder, seed, self.folder / "baselines")
+
+    def _pack(self, graphs: GraphSettings) -> None:
+        pack_by_this_code(self.path, self.options.encoder, graphs, self.folder / "packed.json")
 
     def _point(self, run: Run) -> Point:
         label = (

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from fglguard.encoder import load_encoder
@@ -51,3 +52,27 @@ def test_an_import_since_then_is_told(tmp_path, make_episode) -> None:
     Silo.create(tmp_path / "s", episodes[:5], overwrite=True)
     with pytest.raises(SiloError, match="imported anew"):
         refreshed(old.path, old._manifest)
+
+
+def test_graphs_packed_again_replace_those_of_other_code(
+    tmp_path, make_episode, monkeypatch
+) -> None:
+    """Other code is one that packs graphs without any text's vector."""
+    encoder = load_encoder("hashed-words")
+    silo = Silo.create(tmp_path / "s", [make_episode(n, "a", True) for n in range(10)])
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "fglguard.silo.preparation.gather",
+            lambda root, embedding, ids: np.zeros((len(ids), embedding.dimension), np.float32),
+        )
+        old = silo.prepare(encoder, GraphSettings())
+    assert not silo.prepare(encoder, GraphSettings()).x.any()
+    new = silo.prepare(encoder, GraphSettings(), again=True)
+    assert new.x.any()
+    assert not old.x.any()  # what is mapped stays what it was
+    again = Silo.open(tmp_path / "s")
+    again.verify()
+    assert np.array_equal(again.graphs(encoder.fingerprint, GraphSettings()).x, new.x)
+    (folder,) = {path.parent for path in silo.path.rglob("node_offsets.npy")}
+    assert again.prepare(encoder, GraphSettings(), again=True).x.any()
+    assert not folder.exists()
