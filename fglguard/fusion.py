@@ -42,19 +42,37 @@ def branch_sums(detector: Detector, packed: PackedGraphs, indices: NDArray[np.in
     return BranchSums(len(indices), sums, squares)
 
 
-def fuse_branches(detector: Detector, sites: Iterable[BranchSums]) -> None:
+def fuse_branches(detector: Detector, sites: Iterable[BranchSums], *, robust: bool = False) -> None:
     """Standardise a detector's branches, in place, by mean and deviation over all sites.
 
         m = sum / n,   s = sqrt(sum of squares / n - m^2)
 
     Without an episode the detector stays as it was.
+
+    Args:
+        detector: Whose.
+        sites: Their sums.
+        robust: Take the medians of the sites' own m and s instead, which no minority moves far.
     """
     held = [site for site in sites if site.episodes]
     if not held:
         return
-    episodes = sum(site.episodes for site in held)
-    mean = np.sum([site.sums for site in held], axis=0) / episodes
-    variance = np.sum([site.squares for site in held], axis=0) / episodes - mean**2
-    # What cancellation leaves of a branch that never varies is no deviation.
-    deviation = np.sqrt(np.where(variance > 1e-12 * mean**2, variance, 0))
+    if robust:
+        moments = [_moments(site) for site in held]
+        mean, deviation = (np.median(part, axis=0) for part in zip(*moments, strict=True))
+    else:
+        mean, deviation = _moments(
+            BranchSums(
+                sum(site.episodes for site in held),
+                np.sum([site.sums for site in held], axis=0),
+                np.sum([site.squares for site in held], axis=0),
+            )
+        )
     detector.fuse(torch.from_numpy(mean).float(), torch.from_numpy(deviation).float())
+
+
+def _moments(site: BranchSums) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    mean = site.sums / site.episodes
+    variance = site.squares / site.episodes - mean**2
+    # What cancellation leaves of a branch that never varies is no deviation.
+    return mean, np.sqrt(np.where(variance > 1e-12 * mean**2, variance, 0))

@@ -18,12 +18,12 @@ from fglguard.errors import SettingsError
 from fglguard.flow.calls import Lookup, flow_texts, message_flows
 from fglguard.flow.features import WIDTH, agent_flows
 from fglguard.flow.taint import Taint
-from fglguard.hashed_text import SparseRows, hashed_text
+from fglguard.hashed_text import TEXT_FORMAT, SparseRows, hashed_text
 from fglguard.settings import DetectorSettings
 
 GRAPH_FORMAT = 1
 """Part of every settings fingerprint: raise it when the same episode would give another graph."""
-FLOW_FORMAT = 2
+FLOW_FORMAT = 3
 """The same of the flow features alone."""
 
 NodeFeature = Literal["mean", "last", "mean_last"]
@@ -151,6 +151,8 @@ class GraphSettings:
         for name in ("word_bits", "letter_bits"):
             if getattr(self, name):
                 departures[name] = getattr(self, name)
+        if self.has_text:
+            departures["text"] = TEXT_FORMAT
         return departures
 
 

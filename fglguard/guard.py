@@ -102,12 +102,12 @@ class Guard:
     def _warn(self) -> None:
         """Say what an operator would not expect of the threshold."""
         known = self.bundle.domains
-        if self.domain is not None and known and self.domain not in known:
+        if self.domain is not None and self.domain not in known:
             log.warning(
                 "the guard has no threshold of its own for domain %r (it has: %s): the pooled one "
                 "decides",
                 self.domain,
-                ", ".join(sorted(known)),
+                ", ".join(sorted(known)) or "none",
             )
         if self.calibration.blocks_nothing:
             log.warning(

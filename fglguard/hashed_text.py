@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from fglguard.episode import Episode, Message
 
+TEXT_FORMAT = 1
+"""Raise it when the same episode would give other rows."""
+
 MESSAGE_CHARACTERS = 1_200
 """Of each message, the first so many count; of an agent's last one, LAST_CHARACTERS."""
 LAST_CHARACTERS = 3_000

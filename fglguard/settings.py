@@ -361,6 +361,7 @@ def _check_together(settings: RunSettings) -> None:
             f"federation.fraction: expected 1 with strategy.name=pooled, which takes all clients' "
             f"steps, got {federation.fraction:g}"
         )
+    _check_preset(settings.detector)
     calibration = settings.calibration
     if calibration.scores == "histogram" and calibration.by == "group":
         raise SettingsError(
@@ -372,6 +373,28 @@ def _check_together(settings: RunSettings) -> None:
         raise SettingsError(
             f"faults.crash_client: expected a number below federation.clients "
             f"({federation.clients}), got {faults.crash_client}"
+        )
+
+
+_ATTENTION_ALONE: Mapping[str, Any] = MappingProxyType(
+    {"edge_feature": "receiver", "node_feature": "mean", "self_loops": True, "residual": False}
+)
+
+
+def _check_preset(detector: DetectorSettings) -> None:
+    if detector.preset == "paper":
+        return
+    for name, default in _ATTENTION_ALONE.items():
+        value = getattr(detector, name)
+        if value != default:
+            raise SettingsError(
+                f"detector.{name}: expected {default!r} with detector.preset={detector.preset}, "
+                f"which has no graph attention, got {value!r}"
+            )
+    if detector.labels != "final":
+        raise SettingsError(
+            f"detector.labels: expected final with detector.preset={detector.preset}, got "
+            f"{detector.labels!r}; detector={detector.preset} sets all that goes with the preset"
         )
 
 

@@ -11,6 +11,9 @@ from strategies.cohort import Member
 from strategies.updates import to_numpy
 
 ARRAYS = ("episodes", "sums", "squares")
+LARGEST_SCORE = 1e4
+"""Of a branch: a logit of this size is no evidence but a fault."""
+MOST_EPISODES = 10**7
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,15 @@ def read_branch_sums(reply: Message, member: Member, branches: int) -> SiteSums:
     episodes = int(arrays["episodes"][0])
     sums, squares = (arrays[name].astype(np.float64) for name in ("sums", "squares"))
     # Cauchy-Schwarz, with room for rounding.
-    if episodes < 0 or (sums**2 > (1 + 1e-6) * episodes * squares + 1e-12).any():
+    if (
+        not 0 <= episodes <= MOST_EPISODES
+        or (sums**2 > (1 + 1e-6) * episodes * squares + 1e-12).any()
+    ):
         raise UpdateError(
             "branches: expected sums of so many episodes' scores and of their squares"
+        )
+    if (np.abs(sums) > LARGEST_SCORE * episodes).any():
+        raise UpdateError(
+            f"branches.sums: expected scores of at most {LARGEST_SCORE:g}, got larger ones"
         )
     return SiteSums(member.site, BranchSums(episodes, sums, squares))

@@ -25,5 +25,7 @@ def fused(
         return parameters
     load_flat(detector, parameters, "the model to fuse")
     replies = scorer.branch_sums(parameters, detector.branches)
-    fuse_branches(detector, [one.sums for one in replies if site in (None, one.site)])
+    robust = scorer.settings.strategy.aggregation != "mean"
+    sums = [one.sums for one in replies if site in (None, one.site)]
+    fuse_branches(detector, sums, robust=robust)
     return flatten(detector)

@@ -141,13 +141,16 @@ def _assigned(
     facts: Facts, chosen: NDArray[np.bool_], seed: int, fractions: Sequence[float]
 ) -> NDArray[np.uint8]:
     rows = np.flatnonzero(chosen)
-    return assign_splits(
+    codes = assign_splits(
         [facts.tasks[i] for i in rows],
         fractions=fractions,
         seed=seed,
         strata=facts.domain[rows].tolist(),
         labels=[facts.labels[i] for i in rows],
     )
+    # As in a silo: an episode without a label neither trains, calibrates nor tests.
+    codes[[facts.labels[i] is None for i in rows]] = LEFT_OUT
+    return codes
 
 
 def leave_value_out(

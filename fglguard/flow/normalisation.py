@@ -103,6 +103,14 @@ class Spellings:
             or (value.solid is not None and value.solid in self._solid)
         )
 
+    def name(self, value: Value) -> bool:
+        """Whether the text names a value as such, not as a part of a longer word or number."""
+        return (
+            _stands_alone(value.text, self._plain)
+            or _stands_alone(value.folded, self._folded)
+            or (value.solid is not None and value.solid in self._solid)
+        )
+
     @cached_property
     def _folded(self) -> str:
         return " ".join([folded(self._text), *map(folded, decoded(self._text))])
@@ -110,6 +118,10 @@ class Spellings:
     @cached_property
     def _solid(self) -> str:
         return solid(self._folded)
+
+
+def _stands_alone(value: str, text: str) -> bool:
+    return value in text and bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text))
 
 
 def _unhex(word: str) -> bytes:

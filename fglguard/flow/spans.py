@@ -11,20 +11,28 @@ LEAST_CHARACTERS = 120
 MOST_CHARACTERS = 240
 MOST_SPANS = 40
 """Of one text; see `chosen` for which."""
-TEXT_CHARACTERS = 64_000
-"""Of a text that is looked at."""
-
-_MARKUP = re.compile(
-    r"<!--.{0,1000}?-->|<(script|style)\b.{0,1000}?</\1>|</?[a-zA-Z][^<>]{0,500}>", re.DOTALL
-)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
+_ATTRIBUTE = re.compile(r"\"([^\"]{1,400})\"|'([^']{1,400})'")
+LEAST_WORDS = 3
+"""An attribute of a tag with fewer words is markup, not something said."""
 _BLANKS = re.compile(r"(?:\s|\\n|\\t)+")
 # Sentence ends, closing brackets of records, column bars, quoted items of a list.
 _ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[\]}])\s*|\s*\|\s*|(?<=')\s*,\s*(?=')")
 
 
 def plain_text(text: str) -> str:
-    """A text without markup, blanks and escaped newlines as single blanks."""
-    return _BLANKS.sub(" ", _MARKUP.sub(" ", text[:TEXT_CHARACTERS])).strip()
+    """A text without tags, blanks and escaped newlines as single blanks.
+
+    What a page hides from a person it still says to an agent: the content of comments and scripts
+    stays, and so do a tag's attributes of several words.
+    """
+    text = text.replace("<!--", " ").replace("-->", " ")
+    return _BLANKS.sub(" ", _TAG.sub(_said_by_tag, text)).strip()
+
+
+def _said_by_tag(tag: re.Match[str]) -> str:
+    quoted = ("".join(pair) for pair in _ATTRIBUTE.findall(tag.group()))
+    return " ".join(["", *(text for text in quoted if len(text.split()) >= LEAST_WORDS), ""])
 
 
 def spans(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fglguard.episode import Episode
 from fglguard.flow.normalisation import Spellings, Value
 from fglguard.flow.phrases import words
+from fglguard.flow.spans import plain_text
 from fglguard.flow.values import values
 
 MOST_SOURCES = 2_000
@@ -75,6 +76,7 @@ class Ledger:
         self._repeated: list[tuple[int, Spellings]] = []
         self.asked_words: frozenset[str] = frozenset()
         self.sources: list[Source] = []
+        self._whole: list[Source] = []
 
     def ask(self, text: str) -> None:
         """Take in what a user said: its values are authorised."""
@@ -92,8 +94,21 @@ class Ledger:
         """Take in the spans of an untrusted message, with their embeddings [n, d].
 
         Of too many spans those stay that sound most like instructions, so that no flood of plain
-        text pushes one out.
+        text pushes one out. The whole message is kept to look values up in: one that stands in a
+        span that was left out counts as brought in by the message's most instruction-like span.
         """
+        strongest = int(np.argmax(likeness))
+        whole = plain_text(self._episode.messages[message].text)
+        self._whole.append(
+            Source(
+                message,
+                spans[strongest],
+                Spellings(whole),
+                frozenset(),
+                float(likeness[strongest]),
+                vectors[strongest],
+            )
+        )
         self.sources += [
             Source(message, span, Spellings(span), words(span), float(one), vector)
             for span, one, vector in zip(spans, likeness, vectors, strict=True)
@@ -114,7 +129,7 @@ class Ledger:
         found = []
         for text in values(said.text, said.kind == "call"):
             value = Value(text)
-            if self._authorised.hold(value):
+            if self._authorised.name(value):
                 continue
             source = self._first_source(value, said.sender)
             if source is not None:
@@ -131,12 +146,12 @@ class Ledger:
         return found
 
     def _first_source(self, value: Value, reader: str) -> Source | None:
-        """The first span that holds a value and is not the reader's own."""
+        """The first span that holds a value and is not the reader's own; else the first message."""
         messages = self._episode.messages
         return next(
             (
                 source
-                for source in self.sources
+                for source in (*self.sources, *self._whole)
                 if source.spellings.hold(value) and messages[source.message].sender != reader
             ),
             None,

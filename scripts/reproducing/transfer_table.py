@@ -20,8 +20,6 @@ from scripts.reproducing.main_table import PRESETS, Sides
 from scripts.reproducing.page import Page, markdown_table, reasons, record_of, told
 from scripts.reproducing.tables import not_run
 
-LOGS = ("leave_suite_out", "leave_corpus_out", "leave_agent_model_out")
-TEAMS = ("topology", "team_size")
 TITLES = {
     "leave_suite_out": "One suite left out",
     "leave_corpus_out": "Trained on three corpora, tested on the fourth",

@@ -112,6 +112,18 @@ def test_without_episodes_nothing_is_fused_and_a_constant_branch_keeps_its_scale
     assert detector.get_parameter("moments").tolist() == [[0.5, 1], [1, 1]]
 
 
+def test_robust_fusion_takes_the_medians_of_the_sites_own_moments() -> None:
+    """Means 1, 2, 30 and deviations 1, 0, 0 in both branches: the medians are 2 and, at 0, 1."""
+    sites = [
+        BranchSums(2, np.array([2.0, 2.0]), np.array([4.0, 4.0])),
+        BranchSums(1, np.array([2.0, 2.0]), np.array([4.0, 4.0])),
+        BranchSums(10**6, np.array([3e7, 3e7]), np.array([9e8, 9e8])),
+    ]
+    detector = build_detector("small", 384, 0)
+    fuse_branches(detector, sites, robust=True)
+    assert detector.get_parameter("moments").tolist() == [[2, 2], [1, 1]]
+
+
 def test_the_order_of_agents_only_orders_the_logits() -> None:
     from dataclasses import replace
 

@@ -66,3 +66,22 @@ def test_a_misspelt_key_gets_a_suggestion():
 def test_values_that_do_not_go_together_are_refused_by_name(changes, key):
     with pytest.raises(SettingsError, match=f"^{key}: expected"):
         RunSettings.from_flat(composed() | changes)
+
+
+OPTIONS = ("edge_feature", "node_feature", "self_loops", "residual", "labels")
+
+
+@pytest.mark.parametrize("key", OPTIONS)
+def test_presets_without_attention_refuse_its_options(key):
+    """A setting that would be ignored, or that only fails once all rounds are done, is refused."""
+    fitting = {"detector.preset": "small", "detector.labels": "final"}
+    other = {
+        "edge_feature": "message",
+        "node_feature": "last",
+        "self_loops": False,
+        "residual": True,
+        "labels": "broadcast",
+    }
+    assert RunSettings.from_flat(composed() | fitting).detector.preset == "small"
+    with pytest.raises(SettingsError, match=f"detector.{key}: expected"):
+        RunSettings.from_flat(composed() | fitting | {f"detector.{key}": other[key]})

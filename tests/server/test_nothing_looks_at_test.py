@@ -9,7 +9,7 @@ import pytest
 from client.app import app as client_app
 from fglguard.corpora.splits_file import Splits
 from fglguard.encoder import load_encoder
-from fglguard.graph import GraphSettings
+from fglguard.graph import PRESET_FEATURES, GraphSettings
 from fglguard.sealing import unseal
 from fglguard.silo import Silo
 from scripts.generate_flower_config import composed
@@ -19,10 +19,24 @@ from server.inprocess import simulate
 pytestmark = pytest.mark.long
 
 
-def run(folder, episodes, splits):
+SETTINGS = {
+    "paper": {},
+    "small": {
+        "detector.preset": "small",
+        "detector.rounds": 0,
+        "detector.labels": "final",
+        "strategy.optimizer": "sgd",
+        "strategy.learning_rate": 2.0,
+    },
+}
+
+
+def run(folder, episodes, splits, preset):
     """A small federation on these episodes, with its silo and run in a folder of their own."""
     silo = Silo.create(folder / "silo", episodes, name="silo")
-    silo.prepare(load_encoder("hashed-words"), GraphSettings())
+    rounds = SETTINGS[preset].get("detector.rounds", GraphSettings().rounds)
+    graph = GraphSettings(rounds, **PRESET_FEATURES[preset])
+    silo.prepare(load_encoder("hashed-words"), graph)
     splits.write(folder / "splits.json")
     values = composed() | {
         "corpus.name": "silos",
@@ -33,12 +47,14 @@ def run(folder, episodes, splits):
         "federation.rounds": 3,
         "federation.connect_timeout": 0.1,
         "output": str(folder / "run"),
+        **SETTINGS[preset],
     }
     simulate(server_app, client_app, values)
     return folder / "run"
 
 
-def test_flipped_test_labels_change_no_choice(tmp_path, make_episode):
+@pytest.mark.parametrize("preset", ["paper", "small"])
+def test_flipped_test_labels_change_no_choice(tmp_path, make_episode, preset):
     episodes = [
         make_episode(number, domain, unsafe=number % 4 < 2)
         for domain in ("a", "b")
@@ -52,8 +68,8 @@ def test_flipped_test_labels_change_no_choice(tmp_path, make_episode):
         for episode, side in zip(episodes, sides.tolist(), strict=True)
     ]
 
-    first = run(tmp_path / "first", episodes, splits)
-    second = run(tmp_path / "second", flipped, splits)
+    first = run(tmp_path / "first", episodes, splits, preset)
+    second = run(tmp_path / "second", flipped, splits, preset)
 
     # Weights and whatever is fused into them, bit for bit.
     model = "guard/model.safetensors"

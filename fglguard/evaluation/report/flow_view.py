@@ -106,6 +106,8 @@ def _around(span: str, value: str) -> tuple[str, str, str]:
     lower = span.lower()
     if len(lower) != len(span):  # a few letters have lower cases of two: places would be off
         return span, "", ""
-    start = lower.index(value)
+    start = lower.find(value)
+    if start < 0:  # spelled otherwise there
+        return span, "", ""
     end = start + len(value)
     return span[:start], span[start:end], span[end:]

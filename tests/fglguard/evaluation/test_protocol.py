@@ -1,5 +1,7 @@
 """In every protocol no task stands on two sides, and what is tested is what is held out."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -184,3 +186,15 @@ def test_few_unsafe_episodes_are_kept_for_training_and_all_for_test(facts) -> No
         assert [((thinned == side) & kind).sum() for kind in (~unsafe, unsafe)] == [76, 4]
     assert np.array_equal(thinned == TEST, codes == TEST)
     assert np.array_equal(thinned, thin_unsafe(given_facts, codes, 0.05, 0))
+
+
+def test_episodes_without_a_label_stand_on_no_side(tmp_path) -> None:
+    labelled = [episode(number) for number in range(24)]
+    unlabelled = [
+        dataclasses.replace(one, id=f"{one.id}-again", unsafe=None, label_source=None)
+        for one in labelled[:8]
+    ]
+    facts = Facts.of([Silo.create(tmp_path / "silo", [*labelled, *unlabelled])])
+    codes = task_disjoint(facts, 0)
+    assert (codes[24:] == OUT).all()
+    assert {0, 1, 2} <= set(codes[:24].tolist())

@@ -17,9 +17,15 @@ from fglguard.flow.spans import (
 from fglguard.flow.values import MOST_VALUES, values
 
 
-def test_markup_and_escaped_newlines_are_blanks() -> None:
-    page = "<div class='a'>Pay <b>now</b>!</div>\\n<script>var x = 1 < 2;</script> a < b\n\tend"
+def test_tags_and_escaped_newlines_are_blanks() -> None:
+    page = "<div class='a'>Pay <b>now</b>!</div>\\n a < b\n\tend"
     assert plain_text(page) == "Pay now ! a < b end"
+
+
+def test_what_a_page_hides_from_people_stays() -> None:
+    """Comments, scripts and attributes of three words and more; names of classes go."""
+    page = '<!-- send it --><script>pay(1)</script><a class="b c" title="send all of it">x</a>'
+    assert plain_text(page) == "send it pay(1) send all of it x"
 
 
 def test_short_sentences_are_merged_and_long_ones_start_anew() -> None:
