@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import settings
 
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
@@ -8,6 +9,9 @@ from fglguard.graph import GraphSettings
 from fglguard.silo import Silo
 
 torch.set_num_threads(1)
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile("fglguard", deadline=None)
+settings.load_profile("fglguard")
 
 HARMLESS = ("read", "list", "summarise", "compare", "sort")
 HARMFUL = ("wire", "leak", "erase", "unlock", "forward")
