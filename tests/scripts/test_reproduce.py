@@ -5,20 +5,35 @@ import stat
 
 import pytest
 
+from fglguard.encoder import load_encoder
+from fglguard.graph import GraphSettings
+from fglguard.silo import Silo
 from scripts.reproduce import TABLES, main
 from scripts.reproducing import ablations_table
+from tests.conftest import build_episode
 
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture
-def arguments(make_silo, tmp_path):
-    silo = make_silo(("a", "b"), 60)
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder with a silo, and with the runs of all tests: what one made another uses."""
+    folder = tmp_path_factory.mktemp("kept")
+    episodes = [
+        build_episode(number, domain, unsafe=number % 4 < 2)
+        for domain in ("a", "b")
+        for number in range(60)
+    ]
+    Silo.create(folder / "silo", episodes).prepare(load_encoder("hashed-words"), GraphSettings())
+    return folder
 
+
+@pytest.fixture
+def arguments(kept, tmp_path):
     def make(*more):
         return [
-            f"corpus.path={silo.path}",
-            f"folder={tmp_path / 'kept'}",
+            f"corpus.path={kept / 'silo'}",
+            f"folder={kept / 'runs'}",
             f"out={tmp_path / 'results'}",
             "page=",
             "encoder=hashed-words",
@@ -31,7 +46,9 @@ def arguments(make_silo, tmp_path):
     return make
 
 
-def test_main_names_its_keys_and_goes_on_with_what_is_kept(arguments, tmp_path, capsys) -> None:
+def test_main_names_its_keys_and_goes_on_with_what_is_kept(
+    arguments, kept, tmp_path, capsys
+) -> None:
     assert main(arguments("table=main")) == 0
     record = json.loads((tmp_path / "results/main.json").read_bytes())
     for arm in ("recommended", "small", "paper", "floor"):
@@ -41,7 +58,7 @@ def test_main_names_its_keys_and_goes_on_with_what_is_kept(arguments, tmp_path, 
     assert record["leave_suite_out.paper"] is None  # the silo has no suites
     assert 0 <= record["paper.mean_auroc"] <= 1
 
-    runs = sorted(path.parent for path in (tmp_path / "kept").glob("*paper*disjoint*/results.json"))
+    runs = sorted(path.parent for path in (kept / "runs").glob("*paper*disjoint*/results.json"))
     assert len(runs) == 2
     scores = runs[0] / "scores.npz"
     assert stat.S_IMODE(scores.stat().st_mode) == 0o600
