@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from fglguard.errors import SettingsError
+from fglguard.settings_together import check_together
 
 Scalar = bool | int | float | str
 Built = TypeVar("Built")
@@ -291,7 +292,7 @@ class RunSettings:
         if remaining:
             key = sorted(remaining)[0]
             raise SettingsError(f"{key}: unknown setting{_suggestion(key, values_of(settings))}")
-        _check_together(settings)
+        check_together(settings)
         return settings
 
 
@@ -346,56 +347,6 @@ def _checked(key: str, value: Any, hint: Any) -> Any:
     if bounds is not None and value not in bounds:
         raise SettingsError(f"{key}: expected {bounds}, got {value!r}")
     return value
-
-
-def _check_together(settings: RunSettings) -> None:
-    federation = settings.federation
-    if federation.minimum_clients > federation.clients:
-        raise SettingsError(
-            f"federation.minimum_clients: expected at most federation.clients "
-            f"({federation.clients}), got {federation.minimum_clients}"
-        )
-
-    if settings.strategy.name == "pooled" and federation.fraction < 1:
-        raise SettingsError(
-            f"federation.fraction: expected 1 with strategy.name=pooled, which takes all clients' "
-            f"steps, got {federation.fraction:g}"
-        )
-    _check_preset(settings.detector)
-    calibration = settings.calibration
-    if calibration.scores == "histogram" and calibration.by == "group":
-        raise SettingsError(
-            "calibration.by: expected episode with calibration.scores=histogram, which counts "
-            "episodes and can't tell their groups, got group"
-        )
-    faults = settings.faults
-    if faults.crash_round and faults.crash_client >= federation.clients:
-        raise SettingsError(
-            f"faults.crash_client: expected a number below federation.clients "
-            f"({federation.clients}), got {faults.crash_client}"
-        )
-
-
-_ATTENTION_ALONE: Mapping[str, Any] = MappingProxyType(
-    {"edge_feature": "receiver", "node_feature": "mean", "self_loops": True, "residual": False}
-)
-
-
-def _check_preset(detector: DetectorSettings) -> None:
-    if detector.preset == "paper":
-        return
-    for name, default in _ATTENTION_ALONE.items():
-        value = getattr(detector, name)
-        if value != default:
-            raise SettingsError(
-                f"detector.{name}: expected {default!r} with detector.preset={detector.preset}, "
-                f"which has no graph attention, got {value!r}"
-            )
-    if detector.labels != "final":
-        raise SettingsError(
-            f"detector.labels: expected final with detector.preset={detector.preset}, got "
-            f"{detector.labels!r}; detector={detector.preset} sets all that goes with the preset"
-        )
 
 
 def _suggestion(key: str, known: Mapping[str, Any]) -> str:

@@ -14,7 +14,12 @@ GROUP = 4
 LEAST_CHARACTERS = 6
 """A shorter value is not split."""
 _SEPARATORS = (" ", "-", "\u00b7", "\u200b")
-_LOOK_ALIKES = str.maketrans("aceiopsxyACEHIKMOPTX", "асеіорѕхуАСЕНІКМОРТХ")  # noqa: RUF001
+# Cyrillic letters that look like these Latin ones.
+_LOOK_ALIKES = str.maketrans(
+    "aceiopsxyACEHIKMOPTX",
+    "\u0430\u0441\u0435\u0456\u043e\u0440\u0455\u0445\u0443\u0410"
+    "\u0421\u0415\u041d\u0406\u041a\u041c\u041e\u0420\u0422\u0425",
+)
 
 Writing = Callable[[str], str]
 

@@ -1,14 +1,10 @@
 """Values that came in by something untrusted and left by an agent's call, for a person to read."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fglguard.episode import Episode
 from fglguard.flow.calls import Lookup, message_flows
-from fglguard.flow.taint import Taint
-
-MOST_TAINTS = 5
-"""Values told of one episode."""
+from fglguard.flow.taint import Taint, most_suspicious
 
 
 @dataclass(frozen=True)
@@ -73,17 +69,8 @@ def view_flow(episode: Episode, lookup: Lookup) -> FlowView:
         values=len(taints),
         messages=len({taint.message for taint in taints}),
         relayed=sum(sum(kinds[one] == "agent" for one in taint.path) > 1 for taint in taints),
-        shown=tuple(_view(episode, taint) for taint in _strongest(taints)),
+        shown=tuple(_view(episode, taint) for taint in most_suspicious(taints)),
     )
-
-
-def _strongest(taints: Sequence[Taint]) -> list[Taint]:
-    """The most instruction-like, first ones first; of repetitions by one sender the first."""
-    distinct: dict[tuple[object, ...], Taint] = {}
-    for taint in taints:
-        distinct.setdefault((taint.value, taint.span, taint.path), taint)
-    ordered = sorted(distinct.values(), key=lambda taint: (-taint.likeness, taint.message))
-    return ordered[:MOST_TAINTS]
 
 
 def _view(episode: Episode, taint: Taint) -> TaintView:

@@ -3,7 +3,8 @@ import pytest
 
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
-from fglguard.evaluation.report.flow_view import MOST_TAINTS, view_flow
+from fglguard.evaluation.report.flow_view import view_flow
+from fglguard.flow.taint import MOST_TOLD
 
 AGENTS = (
     Agent("user", "user"),
@@ -62,7 +63,7 @@ def test_the_most_instruction_like_come_first_and_repetitions_once():
         pay,
     )
     assert (found.values, found.messages) == (10, 10)
-    assert len(found.shown) == MOST_TAINTS
+    assert len(found.shown) == MOST_TOLD
     shown = [taint.value for taint in found.shown]
     assert shown == ["de8937040044", "inv1000", "inv2000", "inv3000", "inv4000"]
     assert found.shown[0].likeness > found.shown[1].likeness

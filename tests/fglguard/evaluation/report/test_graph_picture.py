@@ -61,7 +61,7 @@ def test_every_place_is_inside_the_drawing(agents):
 
 def test_a_drawing_says_every_risk_and_the_largest_changes():
     picture = draw_graph(view(5, [EdgeView(0, 1, 2.0), EdgeView(2, 1, -1.0)]), "e")
-    for text in ("0.00", "0.20", "0.80", "agent 4", "+2.00", "−1.00"):  # noqa: RUF001
+    for text in ("0.00", "0.20", "0.80", "agent 4", "+2.00", "\u22121.00"):
         assert f">{text}</text>" in picture.svg
     assert [row[0] for row in picture.table.rows] == ["agent 0", "agent 2"]
     assert picture.table.rows[1][2] == graph_picture.signed(-1.0)
