@@ -6,6 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from fglguard.evaluation.fairness import fairness_text
+
 LARGEST_TABLE = 32
 """With more clients than this the summary alone is printed; `results.json` has every one."""
 
@@ -15,7 +17,7 @@ def print_clients(results: Mapping[str, Any], console: Console) -> None:
     clients = results["clients"]
     if len(clients) <= LARGEST_TABLE:
         console.print(clients_table(clients))
-    console.print(_summary(results["fairness"]))
+    console.print(fairness_text(results["fairness"]))
 
 
 def clients_table(clients: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -38,17 +40,3 @@ def clients_table(clients: Mapping[str, Mapping[str, Any]]) -> Table:
             figures["undefined"] if value is None else f"{value:.3f}",
         )
     return table
-
-
-def _summary(fairness: Mapping[str, Any]) -> str:
-    undefined = fairness["undefined"]
-    why = "test episodes lack a class or that never trained"
-    if not fairness["clients"]:
-        return f"AUROC over clients: undefined in all {undefined}, whose {why}"
-    told = f"; undefined in {undefined}, whose {why}" if undefined else ""
-    deciles = " ".join(f"{value:.3f}" for value in fairness["deciles"])
-    return (
-        f"AUROC over {fairness['clients']} clients: min {fairness['minimum']:.3f}, "
-        f"max {fairness['maximum']:.3f}, mean {fairness['mean']:.3f}, std {fairness['std']:.3f}"
-        f"{told}\ndeciles (10 % to 90 %): {deciles}"
-    )

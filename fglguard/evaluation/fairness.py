@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,4 +58,19 @@ def fairness(values: Mapping[str, float | None]) -> Fairness:
         minimum=float(defined.min()),
         maximum=float(defined.max()),
         deciles=tuple(float(x) for x in np.percentile(defined, DECILES)),
+    )
+
+
+def fairness_text(fairness: Mapping[str, Any]) -> str:
+    """The spread of AUROC over clients in words, from a `Fairness` as a record."""
+    undefined = fairness["undefined"]
+    why = "whose test episodes lack a class or that never trained"
+    if not fairness["clients"]:
+        return f"AUROC is undefined in all {undefined} clients, {why}."
+    told = f"; undefined in {undefined}, {why}" if undefined else ""
+    deciles = " ".join(f"{value:.3f}" for value in fairness["deciles"])
+    return (
+        f"AUROC over {fairness['clients']} clients: min {fairness['minimum']:.3f}, max "
+        f"{fairness['maximum']:.3f}, mean {fairness['mean']:.3f}, standard deviation "
+        f"{fairness['std']:.3f}{told}; deciles (10 % to 90 %): {deciles}."
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fglguard.evaluation.fairness import fairness_text
 from fglguard.evaluation.report.picture import KeyEntry, Picture, Table, number
 from fglguard.evaluation.report.svg import figure, inline_svg, place_axes, short
 from fglguard.evaluation.report.theme import colour, series
@@ -91,22 +92,6 @@ def draw_fairness(clients: Clients, fairness: Mapping[str, Any]) -> Picture:
         axes.grid(axis="x")
         svg = inline_svg(drawn, "fairness", FAIRNESS, description)
     return Picture(FAIRNESS, description, svg)
-
-
-def fairness_text(fairness: Mapping[str, Any]) -> str:
-    """The spread over clients in one sentence."""
-    undefined = fairness["undefined"]
-    why = "whose test episodes lack a class or that never trained"
-    if not fairness["clients"]:
-        return f"AUROC is undefined in all {undefined} clients, {why}."
-    told = f"; undefined in {undefined}, {why}" if undefined else ""
-    deciles = " ".join(f"{value:.3f}" for value in fairness["deciles"])
-    return (
-        f"{fairness['clients']} clients, each on its own test episodes: lowest "
-        f"{fairness['minimum']:.3f}, mean {fairness['mean']:.3f}, highest "
-        f"{fairness['maximum']:.3f}, standard deviation {fairness['std']:.3f}{told}. "
-        f"Deciles (10 % to 90 %): {deciles}."
-    )
 
 
 def clients_table(clients: Clients) -> Table | None:
