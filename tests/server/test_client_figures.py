@@ -65,7 +65,7 @@ def test_the_table_has_a_row_a_client(figures):
 
 
 def test_where_no_client_has_both_classes_there_is_no_summary(figures):
-    assert "undefined in all 1, whose" in printed({"clean": figures["clean"]})
+    assert "undefined in all 1 clients, whose" in printed({"clean": figures["clean"]})
 
 
 def test_of_many_clients_the_summary_alone(figures):
