@@ -32,6 +32,8 @@ class Role(StrEnum):
     ATTENTION = "attention"
     HEAD = "head"
     BIAS = "bias"
+    TEXT_ROWS = "text_rows"
+    """A row a hashed word: which rows have a gradient tells the vocabulary of a site."""
     STATISTIC = "statistic"
     """Not trained: set by the server from sums over all sites."""
 

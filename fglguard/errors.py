@@ -70,3 +70,7 @@ class QuorumError(FederationError):
 
 class ReportError(FglguardError):
     """A run's report can't be made."""
+
+
+class PrivacyError(FglguardError):
+    """An update can't be masked as was asked, and therefore isn't exported."""

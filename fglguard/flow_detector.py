@@ -108,7 +108,7 @@ class FlowDetector(Detector):
     def roles(self) -> dict[str, Role]:
         """Role of each parameter by its name."""
         return {
-            "text_weight": Role.NODE_PROJECTION,
+            "text_weight": Role.TEXT_ROWS,
             "flow_weight": Role.NODE_PROJECTION,
             "bias": Role.BIAS,
             "moments": Role.STATISTIC,

@@ -1,0 +1,112 @@
+"""Role maps of the transformer families that come with the package."""
+
+from privacy.roles import Role, register_family
+
+register_family(
+    "gpt2",
+    {
+        Role.TOKEN_EMBEDDING: ["wte.weight"],
+        Role.POSITION_EMBEDDING: ["wpe.weight"],
+        Role.ATTENTION_PROJECTION: [
+            "attn.c_attn.weight",
+            "attn.c_attn.bias",
+            "attn.c_proj.weight",
+            "attn.c_proj.bias",
+        ],
+        Role.EXPANSION: ["mlp.c_fc.weight"],
+        Role.CONTRACTION: ["mlp.c_proj.weight"],
+        Role.BIAS: ["mlp.c_fc.bias", "mlp.c_proj.bias"],
+        Role.NORMALISATION: [
+            f"{norm}.{kind}" for norm in ("ln_1", "ln_2", "ln_f") for kind in ("weight", "bias")
+        ],
+        Role.HEAD: ["lm_head.weight", "score.weight"],
+    },
+)
+
+_BERT_ATTENTION = ("self.query", "self.key", "self.value", "attention.output.dense")
+register_family(
+    "bert",
+    {
+        Role.TOKEN_EMBEDDING: ["word_embeddings.weight"],
+        Role.POSITION_EMBEDDING: ["position_embeddings.weight", "token_type_embeddings.weight"],
+        Role.ATTENTION_PROJECTION: [
+            f"{part}.{kind}" for part in _BERT_ATTENTION for kind in ("weight", "bias")
+        ],
+        Role.EXPANSION: ["intermediate.dense.weight"],
+        Role.CONTRACTION: ["output.dense.weight"],
+        Role.BIAS: ["intermediate.dense.bias", "output.dense.bias"],
+        Role.NORMALISATION: ["LayerNorm.weight", "LayerNorm.bias"],
+        Role.HEAD: [
+            "pooler.dense.weight",
+            "pooler.dense.bias",
+            "classifier.weight",
+            "classifier.bias",
+            "predictions.bias",
+            "predictions.transform.dense.weight",
+            "predictions.transform.dense.bias",
+            "predictions.decoder.weight",
+        ],
+    },
+)
+
+register_family(
+    "llama",
+    {
+        Role.TOKEN_EMBEDDING: ["embed_tokens.weight"],
+        Role.ATTENTION_PROJECTION: [
+            f"self_attn.{part}_proj.{kind}" for part in "qkvo" for kind in ("weight", "bias")
+        ],
+        Role.EXPANSION: ["mlp.gate_proj.weight", "mlp.up_proj.weight"],
+        Role.CONTRACTION: ["mlp.down_proj.weight"],
+        Role.BIAS: ["mlp.gate_proj.bias", "mlp.up_proj.bias", "mlp.down_proj.bias"],
+        Role.NORMALISATION: [
+            "input_layernorm.weight",
+            "post_attention_layernorm.weight",
+            "norm.weight",
+        ],
+        Role.HEAD: ["lm_head.weight", "score.weight"],
+    },
+)
+
+register_family(
+    "opt",
+    {
+        Role.TOKEN_EMBEDDING: ["embed_tokens.weight"],
+        Role.POSITION_EMBEDDING: ["embed_positions.weight"],
+        Role.ATTENTION_PROJECTION: [
+            f"self_attn.{part}_proj.{kind}"
+            for part in ("q", "k", "v", "out")
+            for kind in ("weight", "bias")
+        ],
+        Role.EXPANSION: ["fc1.weight"],
+        Role.CONTRACTION: ["fc2.weight"],
+        Role.BIAS: ["fc1.bias", "fc2.bias"],
+        Role.NORMALISATION: [
+            f"{norm}.{kind}"
+            for norm in ("self_attn_layer_norm", "final_layer_norm")
+            for kind in ("weight", "bias")
+        ],
+        Role.HEAD: ["lm_head.weight", "score.weight"],
+    },
+)
+
+register_family(
+    "gpt_neox",
+    {
+        Role.TOKEN_EMBEDDING: ["embed_in.weight"],
+        Role.ATTENTION_PROJECTION: [
+            f"attention.{part}.{kind}"
+            for part in ("query_key_value", "dense")
+            for kind in ("weight", "bias")
+        ],
+        Role.EXPANSION: ["mlp.dense_h_to_4h.weight"],
+        Role.CONTRACTION: ["mlp.dense_4h_to_h.weight"],
+        Role.BIAS: ["mlp.dense_h_to_4h.bias", "mlp.dense_4h_to_h.bias"],
+        Role.NORMALISATION: [
+            f"{norm}.{kind}"
+            for norm in ("input_layernorm", "post_attention_layernorm", "final_layer_norm")
+            for kind in ("weight", "bias")
+        ],
+        Role.HEAD: ["lm_head.weight", "embed_out.weight", "score.weight", "score.bias"],
+    },
+)

@@ -1,0 +1,128 @@
+r"""How much noise a mask adds, by what it is meant to stop.
+
+G is the gradient of one weight, [m outputs, n inputs], s1 its largest singular value, sigma the
+standard deviation of the noise on each entry, N a number of candidates and T the number of exports
+an attacker can average. Averaging T exports of the same G divides the noise by sqrt(T), so every
+sigma is multiplied by sqrt(T).
+
+None of these is a differential-privacy guarantee: sigma depends on the data it hides.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from fglguard.errors import PrivacyError
+
+Level = Literal["edge", "bbp", "span", "dp_scale"]
+
+ROW_SHIFT = 1 / 3
+"""How far a hidden row's squared norm may lie above an empty row's, in standard deviations."""
+
+
+def flood_sigma(
+    gradient: Tensor, level: Level, *, kappa: float, candidates: int, exports: int
+) -> float:
+    r"""The noise on one weight's gradient at a level.
+
+    - edge: s1 / (sqrt m + sqrt n). The largest singular value of the noise alone tends to
+      sigma (sqrt m + sqrt n) (Bai and Yin, 1993); here it equals the signal's.
+    - bbp: s1 / (m n)^(1/4). In noise of that size a spike of strength s1 leaves no outlier among
+      the singular values (Baik, Ben Arous and Péché, 2005; Benaych-Georges and Nadakuditi, 2012),
+      so that an SVD without knowledge of the texts does not see it.
+    - span: s1 / (4 m ln N)^(1/4). For a unit direction x without signal, |G' x|^2 / sigma^2 is
+      chi-squared with m degrees of freedom: mean m, standard deviation sqrt(2 m), and the largest
+      of N lies near m + sqrt(2 m) sqrt(2 ln N) = m + sqrt(4 m ln N). The true direction adds at
+      most s1^2 / sigma^2, which then drowns among the N.
+    - dp_scale: |G|_F / kappa. The best linear test for a known G has signal-to-noise ratio
+      |G|_F / sigma = kappa.
+
+    All are times sqrt(T).
+
+    Args:
+        gradient: [m, n]; a vector counts as one output.
+        level: Which.
+        kappa: Signal-to-noise ratio of `dp_scale`.
+        candidates: N of `span`.
+        exports: T.
+
+    Raises:
+        PrivacyError: The sigma would be zero or infinite.
+    """
+    matrix = gradient if gradient.ndim == 2 else gradient.reshape(1, -1)
+    m, n = matrix.shape
+    if level == "dp_scale":
+        sigma = matrix.norm().item() / kappa
+    else:
+        top = largest_singular_value(matrix)
+        sigma = {
+            "edge": top / (math.sqrt(m) + math.sqrt(n)),
+            "bbp": top / (m * n) ** 0.25,
+            "span": top / (4 * m * math.log(candidates)) ** 0.25,
+        }[level]
+    return checked_sigma(sigma * math.sqrt(exports))
+
+
+def row_sigma(row_norm: float, width: int, exports: int, shift: float = ROW_SHIFT) -> float:
+    r"""The noise on each entry of an embedding's gradient that hides which rows are not zero.
+
+    With rows of d entries clipped to length rho, an empty row's squared norm over sigma^2 is
+    chi-squared with d degrees of freedom (standard deviation sqrt(2 d)), a full row's is shifted by
+    up to kappa^2 = rho^2 / sigma^2. A shift of `shift` standard deviations is
+
+        kappa^2 = shift sqrt(2 d),   sigma = rho sqrt(T) / kappa
+
+    For d = 384 and a third of a standard deviation, kappa = 3.04.
+
+    Args:
+        row_norm: rho.
+        width: d.
+        exports: T.
+        shift: In standard deviations.
+
+    Raises:
+        PrivacyError: The sigma would be zero or infinite.
+    """
+    kappa = math.sqrt(shift * math.sqrt(2 * width))
+    return checked_sigma(row_norm * math.sqrt(exports) / kappa)
+
+
+def checked_sigma(sigma: float) -> float:
+    """The sigma itself.
+
+    Raises:
+        PrivacyError: It is zero, infinite or not a number: nothing would be hidden, or all lost.
+    """
+    if not 0 < sigma < math.inf:
+        raise PrivacyError(
+            f"expected noise of a size above 0 and finite, got sigma = {sigma:g}: the gradient is "
+            f"zero or not finite"
+        )
+    return sigma
+
+
+def largest_singular_value(matrix: Tensor, tolerance: float = 1e-3, most: int = 64) -> float:
+    """s1 of a matrix [m, n], by power iteration from the row of largest norm.
+
+    Args:
+        matrix: float32.
+        tolerance: Stops when s1 grows by less than this share of itself.
+        most: Stops at the latest after so many products.
+    """
+    if min(matrix.shape) == 1:
+        return float(matrix.norm())
+    vector = matrix[matrix.square().sum(1).argmax()].clone()
+    before = 0.0
+    for _ in range(most):
+        length = vector.norm()
+        if not length:
+            return 0.0
+        image = matrix @ (vector / length)
+        value = float(image.norm())
+        if value - before <= tolerance * value:
+            return value
+        before = value
+        vector = torch.mv(matrix.t(), image)
+    return before

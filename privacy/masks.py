@@ -1,0 +1,188 @@
+"""AEGIS: masks between backward and whoever sees a gradient (arXiv 2608.19534)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from fglguard.errors import PrivacyError
+from privacy.levels import Level, checked_sigma, flood_sigma, largest_singular_value, row_sigma
+from privacy.noise import Noise
+from privacy.plans import Operation, Plan, operation_of
+from privacy.roles import Part
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How strong the noise is.
+
+    Attributes:
+        level: Of floods; at `dp_scale` the embedding's noise follows the same formula.
+        exports: T, the number of exports that an attacker may average.
+        kappa: Signal-to-noise ratio at `dp_scale`.
+        kept: alpha, the share of the embedding's gradient that is kept.
+        candidates: N of the level `span`.
+    """
+
+    level: Level = "bbp"
+    exports: int = 1
+    kappa: float = 1.0
+    kept: float = 1.0
+    candidates: int = 30_522
+
+
+@dataclass(frozen=True)
+class Masked:
+    """What was done to one part.
+
+    Attributes:
+        name: The parameter's.
+        role: The part it plays.
+        operation: What was done.
+        size: How many numbers it holds.
+        sigma: Of the noise on each entry; 0 for none.
+        top_ratio: s1 / sigma; None without noise.
+        norm_ratio: |G|_F / sigma; None without noise.
+    """
+
+    name: str
+    role: str
+    operation: Operation
+    size: int
+    sigma: float = 0.0
+    top_ratio: float | None = None
+    norm_ratio: float | None = None
+
+
+def freeze(parts: Sequence[Part], plan: Plan) -> None:
+    """Stop the gradients of the parts that a plan freezes from being computed at all."""
+    for part in parts:
+        if operation_of(part, plan) is Operation.FREEZE:
+            part.parameter.requires_grad_(False)
+
+
+def mask(
+    parts: Sequence[Part],
+    gradients: Sequence[Tensor],
+    plan: Plan,
+    strength: Strength,
+    noise: Noise,
+) -> tuple[list[Tensor], list[Masked]]:
+    """Masked gradients, or masked changes of parameters, and what was done to each.
+
+    The gradients given are left as they are. Whatever goes wrong raises: no gradient is returned
+    half masked.
+
+    Args:
+        parts: One for each gradient, in the same order; frozen ones have none and are left out.
+        gradients: float32, of the parts' shapes.
+        plan: The operation for each role.
+        strength: Of the noise.
+        noise: Where it comes from.
+
+    Raises:
+        PrivacyError: A gradient is not finite, not float32 or of another shape, belongs to a part
+            that the plan freezes, or leaves nothing to scale noise by. The text names the part.
+    """
+    masked, done = [], []
+    for part, gradient in zip(parts, gradients, strict=True):
+        _check(part, gradient)
+        operation = operation_of(part, plan)
+        try:
+            values, record = _apply(part, operation, gradient, strength, noise)
+        except PrivacyError as error:
+            raise PrivacyError(f"{part.name} ({part.role}): {error}") from error
+        masked.append(values)
+        done.append(record)
+    return masked, done
+
+
+def _apply(
+    part: Part,
+    operation: Operation,
+    gradient: Tensor,
+    strength: Strength,
+    noise: Noise,
+) -> tuple[Tensor, Masked]:
+    record = Masked(part.name, str(part.role), operation, gradient.numel())
+    if operation is Operation.OPEN:
+        return gradient, record
+    if operation is Operation.UNIFORMISE:
+        values, sigma = uniformise(gradient, strength, noise)
+    elif operation is Operation.FLOOD:
+        values, sigma = flood(gradient, strength, noise, inputs_first=part.inputs_first)
+    else:
+        raise PrivacyError("the plan freezes this part, yet it has a gradient: freeze it first")
+    matrix = gradient if gradient.ndim == 2 else gradient.reshape(1, -1)
+    top = largest_singular_value(matrix) / sigma
+    norm = gradient.norm().item() / sigma
+    return values, replace(record, sigma=sigma, top_ratio=top, norm_ratio=norm)
+
+
+def flood(
+    gradient: Tensor, strength: Strength, noise: Noise, *, inputs_first: bool = False
+) -> tuple[Tensor, float]:
+    """G + sigma Z with sigma by `flood_sigma`, and sigma.
+
+    Args:
+        gradient: [m, n], [n, m] with `inputs_first`, or a vector.
+        strength: Level, T, kappa and N.
+        noise: Draws Z.
+        inputs_first: Whether the weight is stored with its inputs first.
+    """
+    seen = gradient.t() if inputs_first and gradient.ndim == 2 else gradient
+    sigma = flood_sigma(
+        seen,
+        strength.level,
+        kappa=strength.kappa,
+        candidates=strength.candidates,
+        exports=strength.exports,
+    )
+    masked = noise.fill(torch.empty_like(gradient), sigma)
+    return masked.add_(gradient), sigma
+
+
+def uniformise(gradient: Tensor, strength: Strength, noise: Noise) -> tuple[Tensor, float]:
+    r"""Masked rows alpha clip_rows(G, rho) + sigma Z over every row, and sigma.
+
+    rho is the median norm of the rows that are not zero. Clipping makes rows alike, so that no
+    frequent token stands out; sigma is `row_sigma(alpha rho)`, or at `dp_scale` the norm of what
+    is kept over kappa. Only rows that are not zero are read; noise is drawn once, in place.
+
+    Args:
+        gradient: [rows, d].
+        strength: alpha, T, level and kappa.
+        noise: Draws Z.
+
+    Raises:
+        PrivacyError: Every row is zero.
+    """
+    norms = torch.linalg.vector_norm(gradient, dim=1)
+    rows = norms.nonzero().squeeze(1)
+    if not len(rows):
+        raise PrivacyError("expected a row that is not zero, got none: is the batch empty?")
+    rho = norms[rows].median()
+    kept = gradient[rows] * (strength.kept * (rho / norms[rows]).clamp(max=1.0)).unsqueeze(1)
+    if strength.level == "dp_scale":
+        sigma = checked_sigma(kept.norm().item() / strength.kappa * math.sqrt(strength.exports))
+    else:
+        sigma = row_sigma(strength.kept * rho.item(), gradient.shape[1], strength.exports)
+    masked = noise.fill(torch.empty_like(gradient), sigma)
+    return masked.index_add_(0, rows, kept), sigma
+
+
+def _check(part: Part, gradient: Tensor) -> None:
+    if gradient.shape != part.parameter.shape:
+        raise PrivacyError(
+            f"{part.name}: expected a gradient of shape {tuple(part.parameter.shape)}, got "
+            f"{tuple(gradient.shape)}"
+        )
+    if gradient.dtype != torch.float32:
+        raise PrivacyError(
+            f"{part.name}: expected a float32 gradient, got {gradient.dtype}: noise of the right "
+            f"size would be rounded away; cast the gradient first"
+        )
+    if not gradient.isfinite().all():
+        raise PrivacyError(f"{part.name}: the gradient holds NaN or infinity; nothing is exported")
