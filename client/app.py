@@ -16,6 +16,7 @@ from client.faults import inject_faults
 from client.holdings import Holdings
 from client.identity import holdings_of, is_simulated, pooled_holdings_of, run_settings
 from client.instructions import read_instructions
+from client.masking import check_floor, update_mask
 from client.naming import naming_site
 from client.scores import scores_to_return
 from client.state import ClientState, state_of
@@ -50,6 +51,7 @@ app = ClientApp()
 def query(message: Message, context: Context) -> Message:
     """Say who this is and how much it holds; no figure here depends on any one text."""
     settings = run_settings(context)
+    check_floor(context, settings.privacy)
     holdings = holdings_of(context, settings)
     _require_encoder(holdings, message.content["config"])
     label = np.asarray(holdings.packed.label)
@@ -77,6 +79,7 @@ def query(message: Message, context: Context) -> Message:
 def train(message: Message, context: Context) -> Message:
     """Train from the global model under the strategy's objective; return the new parameters."""
     settings = run_settings(context)
+    check_floor(context, settings.privacy)
     holdings = holdings_of(context, settings)
     with naming_site(holdings.site):
         content = _train(message, context, settings, holdings)
@@ -89,6 +92,7 @@ def train(message: Message, context: Context) -> Message:
 def evaluate(message: Message, context: Context) -> Message:
     """Score one split with the global model; return score-label pairs or counts of scores."""
     settings = run_settings(context)
+    check_floor(context, settings.privacy)
     holdings = holdings_of(context, settings)
     split = str(message.content["config"]["split"])
     rows = holdings.indices(split)
@@ -139,20 +143,25 @@ def _train(
     if state is not None and instructions.since and not kept:
         _tell_lost_state(objective, state, instructions.since)
     local = build_objective(objective, parameters, received, kept)
+    mask = update_mask(detector, settings.privacy, instructions, simulated=is_simulated(context))
+    rows = holdings.indices("train")
+    mask.require_enough(len(rows))
     report = train_locally(
         detector,
         holdings.packed,
-        holdings.indices("train"),
+        rows,
         training,
         seed=(instructions.seed, instructions.round, instructions.index),
         objective=local,
+        mask=mask.gradients,
     )
-    trained = flatten(detector)
-    outcome = local.finish(detector, trained)
+    exported = mask.update(parameters, flatten(detector))
+    outcome = local.finish(detector, exported, mask.change)
     if state is not None:
         state.save(instructions.round, outcome.state, instructions.since)
-    arrays = pack_parameters(trained, outcome.exports)
-    return RecordDict({"arrays": arrays, "metrics": MetricRecord(dataclasses.asdict(report))})
+    arrays = pack_parameters(exported, outcome.exports)
+    metrics = MetricRecord({**dataclasses.asdict(report), **mask.figures()})
+    return RecordDict({"arrays": arrays, "metrics": metrics})
 
 
 def _tell_lost_state(objective: ObjectiveSettings, state: ClientState, since: int) -> None:

@@ -245,6 +245,31 @@ class CalibrationSettings:
 
 
 @dataclass(frozen=True)
+class PrivacySettings:
+    """What hides a client's update (`privacy.masks`).
+
+    Attributes:
+        name: Which parts of the model are masked, and how (`privacy.plans`).
+        mode: `delta` masks what a client exports, once a round; `gradient` masks the gradient of
+            every step, so that the local model never sees another.
+        level: How much noise floods add (`privacy.levels`).
+        exports: T, the number of exports of one and the same data that an attacker may average.
+        kappa: Level `dp_scale` only: signal-to-noise ratio.
+        kept: alpha, the share kept of an embedding's gradient.
+        minimum_graphs: A client that trains on fewer exports nothing: in a small batch, an update
+            is nearly a record.
+    """
+
+    name: Literal["none", "aegis", "aegis_extended"]
+    mode: Literal["delta", "gradient"]
+    level: Literal["edge", "bbp", "span", "dp_scale"]
+    exports: Count
+    kappa: Positive
+    kept: Annotated[float, Bounds(0, 1, above=True)]
+    minimum_graphs: Count
+
+
+@dataclass(frozen=True)
 class TrackingSettings:
     """Where figures go besides the run folder's `metrics.jsonl`.
 
@@ -277,6 +302,7 @@ class RunSettings:
     strategy: StrategySettings
     detector: DetectorSettings
     calibration: CalibrationSettings
+    privacy: PrivacySettings
     tracking: TrackingSettings
 
     @classmethod

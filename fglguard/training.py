@@ -1,7 +1,7 @@
 """Local work at a site: training of a detector under a local objective, and scoring with it."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -15,11 +15,12 @@ from fglguard.corroboration import corroborate
 from fglguard.detector import Detector
 from fglguard.errors import SettingsError, SiloError, UpdateError
 from fglguard.losses import ClassWeight, Labels, balanced_class_weights, detection_loss
-from fglguard.objectives.objective import Objective, Pull
+from fglguard.objectives.objective import Gradients, Objective, Pull
 from fglguard.optimizers import Step, adam, sgd
 from fglguard.packed_graphs import GraphBatch, PackedGraphs, collate
 
 Indices = NDArray[np.int64] | None
+Mask = Callable[[Gradients], Gradients]
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ def train_locally(
     settings: TrainingSettings,
     seed: Sequence[int],
     objective: Objective | None = None,
+    mask: Mask | None = None,
 ) -> TrainingReport:
     r"""Minimise BCE + the objective's term + (mu / 2) ||theta - anchor||^2, in place.
 
@@ -159,6 +161,7 @@ def train_locally(
         settings: How.
         seed: Entropy of the shuffles, e.g. (run, round, partition).
         objective: What a strategy adds; it has seen all steps on return.
+        mask: Is given each step's gradient of the losses before anything else sees it.
 
     Raises:
         SiloError: No graph to train on, an unlabelled one, or features of another width.
@@ -193,10 +196,9 @@ def train_locally(
             sums.add(bce.item(), 0.0 if term is None else term.item(), count)
             _check_losses(sums, epoch, settings)
             gradients = torch.autograd.grad(bce if term is None else bce + term, parameters)
-            gradients = objective.correct(gradients)
-            # What masks or clips each step's gradient belongs here: all that was added to it is
-            # in, and the optimizer has not seen it.
-            step(gradients)
+            if mask is not None:
+                gradients = mask(gradients)
+            step(objective.correct(gradients))
     norm = _distance(parameters, start)
     distance = norm if pull.anchor is start else _distance(parameters, pull.anchor)
     return TrainingReport(

@@ -79,8 +79,3 @@ def operation_of(part: Part, plan: Plan) -> Operation:
     if part.role not in plan:
         raise PrivacyError(f"{part.name}: the plan has no operation for the role {part.role}")
     return plan[part.role]
-
-
-def meets(privacy: Privacy, floor: Privacy) -> bool:
-    """Whether `privacy` hides at least what `floor` does."""
-    return LADDER.index(privacy) >= LADDER.index(floor)

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from fglguard.batching import batches
 from fglguard.detector import Detector
-from fglguard.objectives.objective import Objective, Outcome
+from fglguard.objectives.objective import Hide, Objective, Outcome, unmasked
 from fglguard.objectives.trainable import FlatVector
 from fglguard.packed_graphs import GraphBatch, PackedGraphs
 from fglguard.parameters import load_flat
@@ -64,7 +64,7 @@ class ModelContrast(Objective):
         towards = functional.cosine_similarity(z, self._towards[rows])
         return self._weight * functional.softplus((away - towards) / self._temperature).mean()
 
-    def finish(self, detector: Detector, parameters: FlatVector) -> Outcome:
+    def finish(self, detector: Detector, parameters: FlatVector, hide: Hide = unmasked) -> Outcome:
         """Keep the parameters for the next round."""
         return Outcome(state={PREVIOUS: parameters})
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fglguard.detector import Detector
-from fglguard.objectives.objective import Gradients, Objective, Outcome
+from fglguard.objectives.objective import Gradients, Hide, Objective, Outcome, unmasked
 from fglguard.objectives.trainable import FlatVector, join_parts, trainable_parts
 from fglguard.packed_graphs import PackedGraphs
 
@@ -62,8 +62,12 @@ class ControlVariates(Objective):
         self._steps += 1
         return torch._foreach_add(gradients, self._correction)
 
-    def finish(self, detector: Detector, parameters: FlatVector) -> Outcome:
-        """Export c_k+ - c_k and keep c_k+."""
+    def finish(self, detector: Detector, parameters: FlatVector, hide: Hide = unmasked) -> Outcome:
+        """Export c_k+ - c_k, masked, and keep the c_k+ that the server can add up."""
         mean = torch._foreach_div(self._total, float(self._steps))
         control = join_parts(detector, mean)
-        return Outcome({CONTROL_CHANGE: control - self._own}, {CONTROL: control})
+        change = control - self._own
+        exported = hide(change)
+        if exported is not change:
+            control = self._own + exported
+        return Outcome({CONTROL_CHANGE: exported}, {CONTROL: control})

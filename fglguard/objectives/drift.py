@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from fglguard.detector import Detector
 from fglguard.objectives.control_variates import ControlVariates
-from fglguard.objectives.objective import Outcome, Pull
+from fglguard.objectives.objective import Hide, Outcome, Pull, unmasked
 from fglguard.objectives.trainable import FlatVector, trainable_parts
 from fglguard.packed_graphs import PackedGraphs
 
@@ -60,9 +60,9 @@ class DriftCorrection(ControlVariates):
         super().begin(detector, packed, chosen)
         self.pull = Pull(self._alpha, trainable_parts(detector, self._global - self._drift))
 
-    def finish(self, detector: Detector, parameters: FlatVector) -> Outcome:
+    def finish(self, detector: Detector, parameters: FlatVector, hide: Hide = unmasked) -> Outcome:
         """Export theta_k + h_k+ beside the control variate's change; keep h_k+."""
-        controls = super().finish(detector, parameters)
+        controls = super().finish(detector, parameters, hide)
         drift = self._drift + (parameters - self._global)
         return Outcome(
             {**controls.exports, CORRECTED: parameters + drift}, {**controls.state, DRIFT: drift}

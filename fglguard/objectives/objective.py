@@ -1,6 +1,6 @@
 """The local objective as the training loop sees it; on its own it adds nothing to BCE."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,6 +11,9 @@ from torch import Tensor
 from fglguard.detector import Detector
 from fglguard.objectives.trainable import FlatVector
 from fglguard.packed_graphs import GraphBatch, PackedGraphs
+
+Hide = Callable[[FlatVector], FlatVector]
+"""Masks a vector [P] before it is exported."""
 
 Gradients = tuple[Tensor, ...]
 """One tensor for each trainable parameter."""
@@ -40,6 +43,11 @@ class Outcome:
 
     exports: Mapping[str, FlatVector] = field(default_factory=dict)
     state: Mapping[str, FlatVector] = field(default_factory=dict)
+
+
+def unmasked(vector: FlatVector) -> FlatVector:
+    """The vector itself."""
+    return vector
 
 
 class Objective:
@@ -83,11 +91,12 @@ class Objective:
         """The gradient to descend, from the gradient of the loss."""
         return gradients
 
-    def finish(self, detector: Detector, parameters: FlatVector) -> Outcome:
+    def finish(self, detector: Detector, parameters: FlatVector, hide: Hide = unmasked) -> Outcome:
         """What to send and keep.
 
         Args:
             detector: As trained.
-            parameters: Its parameters, float32 [P].
+            parameters: Its parameters as they are exported, float32 [P].
+            hide: Must be applied to every exported vector that `parameters` does not determine.
         """
         return Outcome()

@@ -1,0 +1,112 @@
+"""One client's masks in one round: on every step's gradient, or once on what it exports."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from fglguard.errors import PrivacyError
+from fglguard.parameters import layout
+from fglguard.settings import PrivacySettings
+from privacy.masks import Masked, Strength, freeze, mask
+from privacy.noise import Noise
+from privacy.plans import plan_of
+from privacy.roles import parts_of
+
+FlatVector = NDArray[np.float32]
+
+
+class UpdateMask:
+    """Masks a model's gradients (mode `gradient`) or its exported change (mode `delta`).
+
+    Making one freezes what the plan freezes. A real site hands in `SecureNoise`.
+
+    Args:
+        model: What trains; it keeps its parameters.
+        settings: The run's `privacy` settings.
+        noise: Where noise comes from.
+
+    Raises:
+        PrivacyError: A parameter has no role, or nothing is left to train.
+    """
+
+    def __init__(self, model: nn.Module, settings: PrivacySettings, noise: Noise) -> None:
+        self._settings = settings
+        self._noise = noise
+        self._plan = plan_of(settings.name)
+        self._strength = Strength(
+            level=settings.level,
+            exports=settings.exports,
+            kappa=settings.kappa,
+            kept=settings.kept,
+        )
+        parts = parts_of(model)
+        freeze(parts, self._plan)
+        places = zip(layout(model), parts, strict=True)
+        self._trained = [(place, part) for place, part in places if part.parameter.requires_grad]
+        if not self._trained:
+            raise PrivacyError(
+                f"privacy {settings.name}: every parameter of {type(model).__name__} is frozen"
+            )
+        self._figures: dict[str, float] = {}
+
+    def require_enough(self, graphs: int) -> None:
+        """Refuse to export what too few graphs determine.
+
+        Raises:
+            PrivacyError: Fewer than `settings.minimum_graphs`.
+        """
+        least = self._settings.minimum_graphs
+        if graphs < least:
+            raise PrivacyError(
+                f"expected at least {least} graphs to train on (privacy.minimum_graphs), got "
+                f"{graphs}: an update of so few is nearly a record of each; nothing is exported"
+            )
+
+    def gradients(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """One step's gradients, masked in mode `gradient`; one for each parameter that trains."""
+        if self._settings.mode == "delta":
+            return tuple(gradients)
+        return tuple(self._masked(gradients))
+
+    def update(self, sent: FlatVector, trained: FlatVector) -> FlatVector:
+        """What to export for the parameters that came and those that local training ended with.
+
+        Args:
+            sent: The global parameters, float32 [P].
+            trained: As trained, float32 [P].
+        """
+        if self._settings.name == "none" or self._settings.mode == "gradient":
+            return trained
+        return sent + self.change(trained - sent)
+
+    def change(self, change: FlatVector) -> FlatVector:
+        """A change of parameters, or another vector [P] of gradients, masked in mode `delta`."""
+        if self._settings.name == "none" or self._settings.mode == "gradient":
+            return change
+        parts = [
+            torch.from_numpy(change[place.span].reshape(place.shape)) for place, _ in self._trained
+        ]
+        hidden = np.zeros_like(change)
+        for (place, _), values in zip(self._trained, self._masked(parts), strict=True):
+            hidden[place.span] = values.reshape(-1).numpy()
+        return hidden
+
+    def figures(self) -> dict[str, float]:
+        """How far each masked tensor stood out of its noise, at most: s1 / sigma, |G|_F / sigma."""
+        return dict(self._figures)
+
+    def _masked(self, gradients: Sequence[Tensor]) -> list[Tensor]:
+        parts = [part for _, part in self._trained]
+        values, done = mask(parts, gradients, self._plan, self._strength, self._noise)
+        for record in done:
+            self._keep(record)
+        return values
+
+    def _keep(self, record: Masked) -> None:
+        for kind, value in (("top", record.top_ratio), ("norm", record.norm_ratio)):
+            if value is not None:
+                key = f"mask.{record.name}.{kind}_over_sigma"
+                self._figures[key] = max(value, self._figures.get(key, 0.0))
