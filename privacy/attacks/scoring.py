@@ -44,7 +44,8 @@ def score_texts(
 ) -> TextScore:
     """Compare guesses with a batch's true texts, `special` tokens left out of both.
 
-    ROUGE-1 (Lin, 2004) over tokens: with c(w) the smaller of both counts of w, recall sum c / |true|
+    ROUGE-1 (Lin, 2004) over tokens: with c(w) the smaller of both counts of w, recall is
+    sum c / |true|
     and precision sum c / |guess|, F1 their harmonic mean.
     """
     truths = [_without(text, special) for text in true]
