@@ -35,7 +35,7 @@ def flood_sigma(
     - span: s1 / (4 m ln N)^(1/4). For a unit direction x without signal, |G' x|^2 / sigma^2 is
       chi-squared with m degrees of freedom: mean m, standard deviation sqrt(2 m), and the largest
       of N lies near m + sqrt(2 m) sqrt(2 ln N) = m + sqrt(4 m ln N). The true direction adds at
-      most s1^2 / sigma^2, which then drowns among the N.
+      most s1^2 / sigma^2, which lifts it no higher than that: one of N, not above all.
     - dp_scale: |G|_F / kappa. The best linear test for a known G has signal-to-noise ratio
       |G|_F / sigma = kappa.
 

@@ -17,6 +17,8 @@ def run_config(tmp_path, make_silo):
             "federation.minimum_clients": 4,
             "federation.rounds": 3,
             "federation.connect_timeout": 0.1,
+            "privacy.name": "none",
+            "privacy.minimum_graphs": 1,
             "output": str(tmp_path / "run"),
             **{key.replace("__", "."): value for key, value in changes.items()},
         }

@@ -1,0 +1,42 @@
+"""One tiny model a family of transformers: two blocks of width 16, 50 tokens."""
+
+import pytest
+import torch
+import transformers
+
+_SIZES = {"vocab_size": 50, "bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
+_BLOCKS = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+_MODELS = {
+    "gpt2": (
+        transformers.GPT2LMHeadModel,
+        transformers.GPT2Config(**_SIZES, n_embd=16, n_layer=2, n_head=2, n_positions=32),
+    ),
+    "bert": (
+        transformers.BertForSequenceClassification,
+        transformers.BertConfig(**_SIZES, **_BLOCKS, intermediate_size=32),
+    ),
+    "llama": (
+        transformers.LlamaForCausalLM,
+        transformers.LlamaConfig(**_SIZES, **_BLOCKS, intermediate_size=32),
+    ),
+    "opt": (
+        transformers.OPTForCausalLM,
+        transformers.OPTConfig(**_SIZES, **_BLOCKS, ffn_dim=32, word_embed_proj_dim=16),
+    ),
+    "gpt_neox": (
+        transformers.GPTNeoXForCausalLM,
+        transformers.GPTNeoXConfig(**_SIZES, **_BLOCKS, intermediate_size=32),
+    ),
+}
+FAMILIES = tuple(_MODELS)
+
+
+@pytest.fixture
+def make_model():
+    def make(family):
+        build, config = _MODELS[family]
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return build(config)
+
+    return make
