@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from server.clients_table import print_clients
+from server.privacy_record import privacy_line
 
 WIDTH = 140
 FLOORS = {"counts": "counts", "tfidf": "TF-IDF", "hashed_words": "hashed words"}
@@ -35,6 +36,7 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
     for line in _reasons(results):
         console.print(line)
     print_clients(results, console)
+    console.print(privacy_line(results["privacy"]))
     seconds = results["seconds"]
     console.print(
         f"{results['parameters']:,} parameters from {len(results['clients'])} clients; "

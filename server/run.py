@@ -21,6 +21,7 @@ from server.fusion import fused
 from server.gathering import Gathered, gather
 from server.local_models import assess_local_models
 from server.participation import participation
+from server.privacy_record import privacy_record
 from server.report import write_run_report
 from server.roster import roster_of
 from server.rounds import train_rounds
@@ -117,6 +118,9 @@ class _Run:
             "fairness": client_fairness(clients),
             "participation": participation(self.folder.path / "metrics.jsonl"),
             "parameters": len(flatten(detector)),
+            "privacy": privacy_record(
+                detector, settings.privacy, self.folder.path / "metrics.jsonl"
+            ),
             "seconds": {
                 "gather": round(gathered_at - started, 2),
                 "train": round(trained_at - gathered_at, 2),

@@ -176,7 +176,9 @@ class Laboratory:
         """The flat settings that Hydra composes, but for what is a run's own."""
         if overrides not in self._composed:
             with initialize_config_dir(str(CONF), version_base=None):
-                config = compose("config", ["corpus=silos", "corpus.path=''", *overrides])
+                config = compose(
+                    "config", ["corpus=silos", "corpus.path=''", "privacy=none", *overrides]
+                )
             # So named, the silos are made from the corpora where they are not there yet.
             real = self.path == self.options.path.resolve()
             values = flat_values(config)[0] | {

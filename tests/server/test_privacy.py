@@ -1,0 +1,143 @@
+"""Whole runs with masks: the real ServerApp, strategies and ClientApp on a real silo."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import client.app as client_module
+from fglguard.bundle import load_bundle
+from fglguard.errors import FederationError, PrivacyError
+from fglguard.parameters import flatten, layout
+from privacy.masks import mask
+from server.app import app as server_app
+from server.inprocess import simulate
+
+MASKED = {"privacy__name": "aegis", "detector__preset": "paper"}
+
+
+def run(config, node_configs=None) -> Path:
+    simulate(server_app, client_module.app, config, node_configs)
+    return Path(config["output"])
+
+
+def weights(folder):
+    return flatten(load_bundle(folder / "guard").detector)
+
+
+def test_the_record_says_what_was_masked_and_what_was_open(run_config):
+    """A bbp flood's s1 / sigma is (m n)^(1/4) whatever the data: for the input projection of the
+    first layer it is (256 d)^(1/4)."""
+    folder = run(run_config(**MASKED, privacy__exports=4))
+    record = json.loads((folder / "results.json").read_text())["privacy"]
+    assert (record["name"], record["exports"]) == ("aegis", 4)
+    detector = load_bundle(folder / "guard").detector
+    sizes = {name: p.numel() for name, p in detector.named_parameters()}
+    assert {name: part["size"] for name, part in record["parts"].items()} == sizes
+    first = record["parts"]["layers.0.node_projection"]
+    assert first["operation"] == "flood"
+    expected = first["size"] ** 0.25 / 2  # T = 4
+    assert first["top_over_sigma"] == pytest.approx(expected, rel=0.01)
+    opened = {n for n, part in record["parts"].items() if part["operation"] == "open"}
+    assert set(record["open"]) == opened
+    assert "head_weight" in opened
+    line = json.loads((folder / "metrics.jsonl").read_text().splitlines()[0])
+    assert line["mask.layers.0.node_projection.norm_over_sigma"] > 0
+
+
+@pytest.mark.parametrize("name", ["aegis", "aegis_extended"])
+@pytest.mark.parametrize("mode", ["delta", "gradient"])
+def test_the_same_seed_masks_a_whole_run_the_same(run_config, tmp_path, name, mode):
+    config = run_config(privacy__name=name, privacy__mode=mode)
+    first, again, bare = (
+        weights(run({**config, "output": str(tmp_path / folder), **changes}))
+        for folder, changes in (("one", {}), ("two", {}), ("bare", {"privacy.name": "none"}))
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, bare)
+
+
+def test_what_is_frozen_stays_what_it_was_in_every_round(run_config):
+    """`aegis_extended` freezes biases: they are the initial zeros in the guard."""
+    folder = run(run_config(privacy__name="aegis_extended", privacy__level="dp_scale"))
+    detector = load_bundle(folder / "guard").detector
+    for place in layout(detector):
+        if place.name.endswith("bias"):
+            assert not flatten(detector)[place.span].any()
+
+
+@pytest.mark.parametrize("strategy", ["fedavg", "scaffold", "feddc", "moon", "fgssl", "local"])
+def test_masks_work_with_every_strategy(run_config, strategy):
+    folder = run(run_config(**MASKED, strategy__name=strategy))
+    assert json.loads((folder / "status.json").read_text())["state"] == "completed"
+
+
+@pytest.mark.parametrize("strategy", ["scaffold", "feddc"])
+def test_a_control_variate_is_masked_too_and_stays_the_clients_mean(run_config, strategy):
+    """c = (1 / N) sum of c_k, though what was sent of every c_k was masked."""
+    from client.state import ClientState
+
+    folder = run(run_config(**MASKED, strategy__name=strategy))
+    own = [
+        ClientState(folder / "clients" / site).load(3)["control"]
+        for site in ("a-0", "a-1", "b-0", "b-1")
+    ]
+    newest = sorted((folder / "checkpoints").iterdir())[-1]
+    control = safetensors.numpy.load_file(newest)["strategy/control"]
+    assert control == pytest.approx(sum(own) / 4, abs=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["delta", "gradient"])
+@pytest.mark.parametrize("fault", ["raises", "not finite"])
+def test_a_mask_that_fails_lets_nothing_out(run_config, monkeypatch, mode, fault):
+    """Each failure is forced inside the mask; replies then hold an error and no arrays."""
+    replies = []
+
+    def broken(parts, gradients, *rest):
+        if fault == "raises":
+            raise PrivacyError("forced")
+        return mask(parts, [gradient * np.nan for gradient in gradients], *rest)
+
+    monkeypatch.setattr("privacy.update_mask.mask", broken)
+    original = client_module.Message
+
+    def watched(content, **kwargs):
+        replies.append(content)
+        return original(content, **kwargs)
+
+    monkeypatch.setattr(client_module, "Message", watched)
+    with pytest.raises(FederationError, match="forced" if fault == "raises" else "NaN"):
+        run(run_config(**MASKED, privacy__mode=mode))
+    assert replies
+    assert not any("arrays" in content for content in replies)
+
+
+def test_a_client_with_few_graphs_exports_nothing(run_config):
+    with pytest.raises(FederationError, match=r"at least 500 graphs.*privacy\.minimum_graphs"):
+        run(run_config(**MASKED, privacy__minimum_graphs=500))
+
+
+def test_a_site_refuses_a_run_below_its_floor(run_config, make_silo, tmp_path):
+    """Two real sites' node configs; one asks for aegis and the run has none."""
+    silos = [make_silo((name,), name=f"silo-{name}") for name in ("a", "b")]
+    roster = tmp_path / "roster.json"
+    roster.write_text(
+        json.dumps({"sites": [{"site": name, "domain": name} for name in ("a", "b")]})
+    )
+    nodes = [
+        {"site": name, "data-path": str(silo.path)}
+        for name, silo in zip(("a", "b"), silos, strict=True)
+    ]
+    nodes[1]["require-privacy"] = "aegis"
+    config = run_config(
+        federation__roster=str(roster), federation__clients=2, federation__minimum_clients=2
+    )
+    with pytest.raises(FederationError, match=r"site b.*privacy=aegis or more.*privacy\.name is"):
+        run(config, nodes)
+    masked = {"privacy.name": "aegis", "privacy.minimum_graphs": 16}
+    folder = run({**config, **masked, "output": str(tmp_path / "masked")}, nodes)
+    # A site's noise is never repeated, so all that can be said is that it was there.
+    record = json.loads((folder / "results.json").read_text())["privacy"]
+    assert record["parts"]["layers.0.node_projection"]["norm_over_sigma"] > 0
