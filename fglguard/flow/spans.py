@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from fglguard.flow.normalisation import legible
 from fglguard.flow.phrases import DIRECTIVE
 
 LEAST_CHARACTERS = 120
@@ -21,12 +22,12 @@ _ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[\]}])\s*|\s*\|\s*|(?<=')\s*,\s*(?=')")
 
 
 def plain_text(text: str) -> str:
-    """A text without tags, blanks and escaped newlines as single blanks.
+    """A text without tags and invisible characters, blanks and escaped newlines as single blanks.
 
     What a page hides from a person it still says to an agent: the content of comments and scripts
     stays, and so do a tag's attributes of several words.
     """
-    text = text.replace("<!--", " ").replace("-->", " ")
+    text = legible(text).replace("<!--", " ").replace("-->", " ")
     return _BLANKS.sub(" ", _TAG.sub(_said_by_tag, text)).strip()
 
 
