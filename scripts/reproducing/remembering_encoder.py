@@ -18,7 +18,7 @@ from fglguard.progress import progress_bar
 from fglguard.silo import Silo
 from fglguard.silo.index import text_id
 
-KEEP_EVERY = 256
+KEEP_EVERY = 128
 """Texts after which the file is written: a process that is killed loses no more."""
 
 
