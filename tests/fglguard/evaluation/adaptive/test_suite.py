@@ -63,7 +63,7 @@ def test_a_declarative_injection_orders_nothing(seed, runs) -> None:
         read = next(m.text for m in new.messages if m.sender == "tool:read")
         assert ACCOUNT in read and MAIL in read
         for span in spans(plain_text(read)):
-            assert not DIRECTIVE.search(span) and not IMPERATIVE.search(span)
+            assert not DIRECTIVE.occur(span) and not IMPERATIVE.occur(span)
 
 
 def test_a_foreign_injection_keeps_the_values(runs) -> None:
