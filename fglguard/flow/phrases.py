@@ -73,13 +73,11 @@ _STOP_WORDS = frozenset(
         "has had will would can could should may please then so but any all",
     )
 )
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[a-z0-9]{2,}")
 _CAMEL = re.compile(r"([a-z])([A-Z])")
 
 
 def words(text: str) -> frozenset[str]:
     """The distinct words of a text without stop words; `getUserName` and `a_b` are split."""
     split = _CAMEL.sub(r"\1 \2", text).lower()
-    return frozenset(
-        word for word in _WORD.findall(split) if len(word) > 1 and word not in _STOP_WORDS
-    )
+    return frozenset(_WORD.findall(split)) - _STOP_WORDS

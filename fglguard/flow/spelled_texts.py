@@ -2,13 +2,14 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from heapq import merge
 from itertools import accumulate
 
 from fglguard.flow.normalisation import Spellings, Value, decoded
 
-_BETWEEN = "\n"
-"""Stands between texts. No value holds it, so that none is found across two of them."""
+_AFTER = "\n"
+"""Stands after each text. No value holds it, so that none is found across two of them."""
 
 
 class SpelledTexts:
@@ -17,7 +18,7 @@ class SpelledTexts:
     def __init__(self) -> None:
         """No text yet."""
         self._texts: list[str] = []
-        self._spelled: list[tuple[str, str, str]] = []
+        self._spelled: tuple[list[str], list[str], list[str]] = ([], [], [])
         self._joined: tuple[_Joined, _Joined, _Joined] | None = None
 
     def add(self, texts: Sequence[str]) -> None:
@@ -29,7 +30,8 @@ class SpelledTexts:
         """Forget all texts but those at some places, ascending."""
         self._spell()
         self._texts = [self._texts[place] for place in places]
-        self._spelled = [self._spelled[place] for place in places]
+        plain, folded, solid = ([one[place] for place in places] for one in self._spelled)
+        self._spelled = plain, folded, solid
         self._joined = None
 
     def holding(self, value: Value) -> Iterator[int]:
@@ -38,33 +40,52 @@ class SpelledTexts:
             return iter(())
         if self._joined is None:
             self._spell()
-            plain, folded, solid = zip(*self._spelled, strict=True)
-            self._joined = _Joined(plain), _Joined(folded), _Joined(solid)
+            plain, folded, solid = self._spelled
+            plainly = _Joined(plain)
+            foldedly = plainly if folded == plain else _Joined(folded)
+            self._joined = plainly, foldedly, _Joined(solid)
         plainly, foldedly, solidly = self._joined
-        found = [plainly.holding(value.text), foldedly.holding(value.folded)]
+        searches = {(plainly, value.text): None, (foldedly, value.folded): None}
         if value.solid is not None:
-            found.append(solidly.holding(value.solid))
-        return merge(*found)
+            searches[solidly, value.solid] = None
+        found = [places for one, words in searches if (places := one.holding(words))]
+        return found[0] if len(found) == 1 else merge(*found)
 
     def _spell(self) -> None:
-        new = self._texts[len(self._spelled) :]
+        plain, folded, solid = self._spelled
+        new = self._texts[len(plain) :]
         # Nearly all texts encode nothing, which is found out faster of all of them at once.
-        encoded = bool(decoded(_BETWEEN.join(new)))
+        encoded = bool(decoded(_AFTER.join(new)))
         for text in new:
             one = Spellings(text, encoded)
-            self._spelled.append((one.plain, one.folded, one.solid))
+            plain.append(one.plain + _AFTER)
+            folded.append(one.folded + _AFTER)
+            solid.append(one.solid + _AFTER)
 
 
 class _Joined:
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._text = _BETWEEN.join(texts)
-        self._starts = [0, *accumulate(len(text) + len(_BETWEEN) for text in texts)][:-1]
+    """Spelled texts one after another."""
 
-    def holding(self, words: str) -> Iterator[int]:
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    def holding(self, words: str) -> Iterator[int] | None:
+        """Places of the texts that hold some words, ascending; None without any."""
         at = self._text.find(words)
+        return self._places(words, at) if at >= 0 else None
+
+    def _places(self, words: str, at: int) -> Iterator[int]:
         while at >= 0:
             place = bisect_right(self._starts, at) - 1
-            yield place
-            if place + 1 == len(self._starts):
+            if place == len(self._texts):  # no words at all are found behind the last text too
                 return
+            yield place
             at = self._text.find(words, self._starts[place + 1])
+
+    @cached_property
+    def _text(self) -> str:
+        return "".join(self._texts)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *accumulate(map(len, self._texts))]

@@ -31,7 +31,8 @@ MESSAGES = 1000
 """Of the made-up episode, about ten times the longest of a corpus."""
 SENTENCES = 6
 """Of each of its results: about six spans."""
-WARM_UP = 20
+PASSES = 3
+"""Over the episodes; the fastest of an episode counts, as the machine may be shared."""
 
 Vectors = dict[bytes, NDArray[np.float32]]
 
@@ -71,8 +72,7 @@ def score() -> dict[str, float]:
     figures = {"score.episodes": float(len(episodes))}
     for preset in PRESETS:
         guard = _guard(KnownVectors(encoder, known), preset)
-        guard.score(episodes[:WARM_UP])
-        for part, seconds in _timed(guard, episodes).items():
+        for part, seconds in _fastest(guard, episodes).items():
             figures[f"score.{preset}.{part}.median_ms"] = 1e3 * float(np.median(seconds))
             figures[f"score.{preset}.{part}.p95_ms"] = 1e3 * float(
                 np.percentile(seconds, PERCENTILE)
@@ -89,7 +89,7 @@ def _of_a_long_episode() -> dict[str, float]:
         texts = [*episode.texts, *beside_messages(episode, settings)]
         known = dict(zip(map(text_id, texts), encoder.encode(texts), strict=True))
         guard = _guard(KnownVectors(encoder, known), preset)
-        for part, seconds in _timed(guard, [episode]).items():
+        for part, seconds in _fastest(guard, [episode]).items():
             figures[f"score.{preset}.{MESSAGES}_messages.{part}_s"] = float(seconds[0])
     return figures
 
@@ -135,6 +135,14 @@ def _guard(encoder: Encoder, preset: str) -> Guard:
         calibration_id="fresh",
     )
     return Guard(bundle, encoder)
+
+
+def _fastest(guard: Guard, episodes: Sequence[Episode]) -> dict[str, NDArray[np.float64]]:
+    """What `_timed` says of each episode in the pass that it was fastest in."""
+    passes = [_timed(guard, episodes) for _ in range(PASSES)]
+    fastest = np.argmin([one["whole"] for one in passes], axis=0)
+    each = np.arange(len(episodes))
+    return {part: np.stack([one[part] for one in passes])[fastest, each] for part in passes[0]}
 
 
 def _timed(guard: Guard, episodes: Iterable[Episode]) -> dict[str, NDArray[np.float64]]:
