@@ -38,7 +38,7 @@ def read_branch_sums(reply: Message, member: Member, branches: int) -> SiteSums:
     """
     found = arrays_of(reply, "branches")
     if sorted(found) != sorted(ARRAYS):
-        raise UpdateError(f"branches: expected the arrays {ARRAYS}, got {sorted(found)}")
+        raise UpdateError(f"record 'branches': expected {ARRAYS}, got {sorted(found)}")
     arrays = {name: to_numpy(found[name], f"branches.{name}") for name in ARRAYS}
     for name, array in arrays.items():
         kind, size = ("iu", 1) if name == "episodes" else ("f", branches)
