@@ -30,6 +30,7 @@ _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u20
 _WRITTEN_AT = re.compile(r"\s{0,4}[(\[{]\s{0,4}at\s{0,4}[)\]}]\s{0,4}")
 _WRITTEN_DOT = re.compile(r"\s{0,4}[(\[{]\s{0,4}dot\s{0,4}[)\]}]\s{0,4}")
 _SEPARATORS = re.compile(r"[\W_]+")
+_ASCII_SEPARATORS = {code: None for code in range(128) if not chr(code).isalnum()}
 _WORDS = re.compile(r"[^\W\d_]+(?:[\s,'-]+[^\W\d_]+)*")
 
 
@@ -52,7 +53,7 @@ def folded(text: str) -> str:
 
 def solid(text: str) -> str:
     """A folded text's letters and digits alone."""
-    return _SEPARATORS.sub("", text)
+    return text.translate(_ASCII_SEPARATORS) if text.isascii() else _SEPARATORS.sub("", text)
 
 
 class Value:
@@ -72,41 +73,49 @@ class Value:
 
 
 class Spellings:
-    """A text in which values are looked for, however they are spelled there.
+    """A text and how it reads in other spellings.
 
     Args:
         text: The text; it is normalised when first needed.
+        encoded: Whether something may be encoded in it.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, encoded: bool = True) -> None:
         self._text = legible(text)
-        self._plain = self._text.lower()
-
-    def hold(self, value: Value) -> bool:
-        """Whether the text holds a value."""
-        return (
-            value.text in self._plain
-            or value.folded in self._folded
-            or (value.solid is not None and value.solid in self._solid)
-        )
+        self._encoded = encoded
+        self.plain = self._text.lower()
 
     def name(self, value: Value) -> bool:
         """Whether the text names a value as such, not as a part of a longer word or number."""
         return (
-            _stands_alone(value.text, self._plain)
-            or _stands_alone(value.folded, self._folded)
-            or (value.solid is not None and value.solid in self._solid)
+            _stands_alone(value.text, self.plain)
+            or _stands_alone(value.folded, self.folded)
+            or (value.solid is not None and value.solid in self.solid)
         )
 
     @cached_property
-    def _folded(self) -> str:
-        texts = [folded(one) for one in (self._text, *decoded(self._text))]
+    def folded(self) -> str:
+        """The text in one spelling; what is encoded in it; both with number words in digits."""
+        inside = decoded(self._text) if self._encoded else []
+        texts = [folded(one) for one in (self._text, *inside)]
         return " ".join([*texts, *(n for one in texts if (n := in_digits(one)) != one)])
 
     @cached_property
-    def _solid(self) -> str:
-        return solid(self._folded)
+    def solid(self) -> str:
+        """The same without separators."""
+        return solid(self.folded)
 
 
 def _stands_alone(value: str, text: str) -> bool:
-    return value in text and bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text))
+    at = text.find(value)
+    while at >= 0:
+        end = at + len(value)
+        if not (_in_word(text[at - 1 : at]) or _in_word(text[end : end + 1])):
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def _in_word(character: str) -> bool:
+    r"""Whether a character, or none, is what a regular expression calls `\w`."""
+    return character.isalnum() or character == "_"

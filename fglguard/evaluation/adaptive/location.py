@@ -50,4 +50,4 @@ def _plain(episodes: Sequence[Episode], located: Collection[str]) -> tuple[str, 
 
 
 def _orders(text: str) -> bool:
-    return bool(DIRECTIVE.search(text) or IMPERATIVE.search(text))
+    return DIRECTIVE.occur(text) or IMPERATIVE.occur(text)

@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 
 from fglguard.episode import Agent, Episode, Message
-from fglguard.flow.normalisation import Spellings, Value, folded, legible
+from fglguard.flow.normalisation import Value, folded, legible
+from fglguard.flow.spelled_texts import SpelledTexts
 from fglguard.flow.taint import Ledger
 
 ACCOUNT = "at6854532054"
+
+
+def holds(text: str, value: str) -> bool:
+    texts = SpelledTexts()
+    texts.add([text])
+    return 0 in texts.holding(Value(value))
 
 
 @pytest.mark.parametrize(
@@ -33,14 +40,14 @@ ACCOUNT = "at6854532054"
     ],
 )
 def test_an_account_is_found_in_any_spelling(text) -> None:
-    assert Spellings(text).hold(Value(ACCOUNT))
+    assert holds(text, ACCOUNT)
 
 
 @pytest.mark.parametrize(
     "text", ["eve.long (at) mail (dot) example", "eve.long [AT] mail.example {dot}", quote("x e@x")]
 )
 def test_written_out_signs(text) -> None:
-    assert Spellings(text).hold(Value("eve.long@mail.example")) == ("eve.long" in text)
+    assert holds(text, "eve.long@mail.example") == ("eve.long" in text)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +61,7 @@ def test_written_out_signs(text) -> None:
     ],
 )
 def test_other_values_are_not_found(value, text) -> None:
-    assert not Spellings(text).hold(Value(value))
+    assert not holds(text, value)
 
 
 def test_invisible_characters_are_dropped_and_tag_characters_read() -> None:

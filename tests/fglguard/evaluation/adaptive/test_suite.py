@@ -8,9 +8,10 @@ import pytest
 from fglguard.episode import episode_from_record, episode_to_record
 from fglguard.evaluation.adaptive.location import locate
 from fglguard.evaluation.adaptive.suite import ATTACKS, HARD_NEGATIVES, rewrite
-from fglguard.flow.normalisation import Spellings, Value
+from fglguard.flow.normalisation import Value
 from fglguard.flow.phrases import DIRECTIVE, IMPERATIVE
 from fglguard.flow.spans import plain_text, spans
+from fglguard.flow.spelled_texts import SpelledTexts
 
 from .conftest import ACCOUNT, MAIL, PAYLOAD
 
@@ -60,6 +61,12 @@ HIDING = (
 )
 
 
+def holds(text: str, value: str) -> bool:
+    texts = SpelledTexts()
+    texts.add([text])
+    return any(True for _ in texts.holding(Value(value)))
+
+
 @pytest.mark.parametrize("name", HIDING)
 @pytest.mark.parametrize("seed", range(5))
 def test_hidden_values_stand_in_no_result_before_the_call(name, seed, runs) -> None:
@@ -68,8 +75,8 @@ def test_hidden_values_stand_in_no_result_before_the_call(name, seed, runs) -> N
         assert name == "number_words" or MAIL not in read
         assert name == "look_alikes" or ACCOUNT not in read
         # A reader who undoes the spelling finds them again.
-        assert Spellings(read).hold(Value(ACCOUNT.lower()))
-        assert Spellings(read).hold(Value(MAIL))
+        assert holds(read, ACCOUNT.lower())
+        assert holds(read, MAIL)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -79,8 +86,8 @@ def test_no_line_of_a_folded_block_holds_a_value(seed, runs) -> None:
         lines = read.splitlines()
         assert len(lines) > 4
         for line in lines:
-            assert not Spellings(line).hold(Value(ACCOUNT.lower()))
-            assert not Spellings(line).hold(Value(MAIL))
+            assert not holds(line, ACCOUNT.lower())
+            assert not holds(line, MAIL)
 
 
 DIGITS = "zero|one|two|three|four|five|six|seven|eight|nine"
@@ -124,7 +131,7 @@ def test_padding_is_plain_text_of_clean_runs_before_the_injection(runs) -> None:
         for text in clean:
             added = added.replace(text, "")
         assert not added.strip()
-        assert not DIRECTIVE.search(after[0])
+        assert not DIRECTIVE.occur(after[0])
 
 
 def test_nothing_is_padded_with_its_own_values(runs) -> None:
@@ -140,7 +147,7 @@ def test_a_declarative_injection_orders_nothing(seed, runs) -> None:
         read = next(m.text for m in new.messages if m.sender == "tool:read")
         assert ACCOUNT in read and MAIL in read
         for span in spans(plain_text(read)):
-            assert not DIRECTIVE.search(span) and not IMPERATIVE.search(span)
+            assert not DIRECTIVE.occur(span) and not IMPERATIVE.occur(span)
 
 
 def test_a_foreign_injection_keeps_the_values(runs) -> None:
