@@ -141,11 +141,15 @@ def score(
     domain: Annotated[
         str | None, typer.Option(help="Decide by this domain's threshold; else by the pooled one.")
     ] = None,
+    taints: Annotated[
+        bool,
+        typer.Option("--taints/--no-taints", help="Tell of tainted values, which quote episodes."),
+    ] = True,
 ) -> None:
     """Score episodes with a guard: one verdict a line, as JSON."""
     from fglguard.guard import Guard
 
-    guard = Guard.load(bundle, domain=domain)
+    guard = Guard.load(bundle, domain=domain, taints=taints)
     problems: list[Problem] = []
     found = list(read_episodes(episodes, strict=strict, problems=problems))
     _report_problems(problems)

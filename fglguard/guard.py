@@ -36,6 +36,8 @@ class Guard:
         on_error: Decision on an episode that can't be scored. `allow` lets answers out unguarded.
         batch_size: Episodes scored at once.
         domain: Whose threshold decides. None, or a domain without one of its own: the pooled one.
+        taints: Whether a verdict tells of tainted values. They quote the episode; a verdict without
+            them holds nothing that was said in it.
 
     Raises:
         BundleError: The encoder is not the one that the detector was trained with.
@@ -50,6 +52,7 @@ class Guard:
         on_error: OnError = "block",
         batch_size: int = 256,
         domain: str | None = None,
+        taints: bool = True,
     ) -> None:
         if on_error not in get_args(OnError):
             raise SettingsError(f"on_error: expected block or allow, got {on_error!r}")
@@ -72,6 +75,7 @@ class Guard:
         self.on_error = on_error
         self.batch_size = batch_size
         self.domain = domain
+        self.taints = taints
         self.calibration, self.calibration_id = bundle.for_domain(domain)
         self._warn()
 
@@ -83,6 +87,7 @@ class Guard:
         on_error: OnError = "block",
         batch_size: int = 256,
         domain: str | None = None,
+        taints: bool = True,
     ) -> Guard:
         """Load a bundle and the encoder that it names.
 
@@ -92,7 +97,14 @@ class Guard:
         """
         bundle = load_bundle(Path(path))
         encoder = load_encoder(bundle.encoder_name)
-        return cls(bundle, encoder, on_error=on_error, batch_size=batch_size, domain=domain)
+        return cls(
+            bundle,
+            encoder,
+            on_error=on_error,
+            batch_size=batch_size,
+            domain=domain,
+            taints=taints,
+        )
 
     @property
     def threshold(self) -> float:
@@ -217,7 +229,7 @@ class Guard:
             calibration_id=self.calibration_id,
             latency_ms=latency,
             agents=dict(zip(graph.agent_ids, scores.tolist(), strict=True)),
-            taints=most_suspicious(graph.taints),
+            taints=most_suspicious(graph.taints) if self.taints else (),
         )
 
     def _failure(self, episode: Episode, error: Exception, start: float) -> Verdict:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.episode import Episode, Message
+from fglguard.hashed_tokens import Analyzer, bucket_counts
 
 TEXT_FORMAT = 1
 """Raise it when the same episode would give other rows."""
@@ -20,8 +19,10 @@ MESSAGE_CHARACTERS = 1_200
 LAST_CHARACTERS = 3_000
 BLOCK_CHARACTERS = 20_000
 BLOCKS = ("asked", "said", "called", "heard", "last")
-LETTERS = 4
-"""Letters of a letter sequence, which stays within a word."""
+
+Entries = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""Columns and values of some entries of a row."""
+_NONE: Entries = (np.zeros(0, np.int64), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,9 +52,8 @@ def hashed_text(
 
     The blocks hold what users said, what the agent said, the calls it made, what tools and other
     agents told it, and its last message. A block holds v = sign(c) log(1 + |c|), scaled to unit
-    length, of signed counts c hashed into 2^bits buckets (scikit-learn's `HashingVectorizer`,
-    which needs no fitting: two sites that never talked give one text the same row). Who is no
-    agent has an empty row.
+    length, of signed counts c hashed into 2^bits buckets (`bucket_counts`, which needs no fitting:
+    two sites that never talked give one text the same row). Who is no agent has an empty row.
 
     Args:
         episode: The episode.
@@ -64,13 +64,12 @@ def hashed_text(
     kinds = episode.kinds
     places = [place for place, agent in enumerate(agents) if kinds[agent] == "agent"]
     texts = [text for place in places for text in _blocks(episode, agents[place])]
-    entries = []
-    first = 0
-    for bits, analyzer in ((word_bits, "word"), (letter_bits, "char_wb")):
-        if bits and texts:
-            entries.append(_entries(texts, bits, analyzer, first))
-            first += len(BLOCKS) << bits
-    return _sparse_rows(entries, places, len(agents))
+    rows = _Rows(texts)
+    if word_bits:
+        rows.add(word_bits, "word")
+    if letter_bits:
+        rows.add(letter_bits, "char_wb")
+    return rows.of(places, len(agents))
 
 
 def _blocks(episode: Episode, agent: str) -> list[str]:
@@ -96,45 +95,45 @@ def _joined(messages: Sequence[Message]) -> str:
     return " ".join(m.text[:MESSAGE_CHARACTERS] for m in messages)[:BLOCK_CHARACTERS]
 
 
-@lru_cache(maxsize=8)
-def _vectorizer(bits: int, analyzer: str) -> Any:
-    from sklearn.feature_extraction.text import HashingVectorizer
+class _Rows:
+    """Collects agents' rows.
 
-    return HashingVectorizer(
-        n_features=2**bits,
-        norm=None,
-        alternate_sign=True,
-        analyzer=analyzer,
-        ngram_range=(1, 1) if analyzer == "word" else (LETTERS, LETTERS),
-    )
+    Args:
+        texts: Agents' blocks, len(BLOCKS) an agent. One that recurs is counted once.
+    """
 
+    def __init__(self, texts: Sequence[str]) -> None:
+        numbers: dict[str, int] = {}
+        self._block_texts = [numbers.setdefault(text, len(numbers)) for text in texts]
+        self._texts = list(numbers)
+        self._entries: list[list[Entries]] = [[] for _ in range(len(texts) // len(BLOCKS))]
+        self._first = 0
 
-Entries = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""Agent, column and value of each entry."""
+    def add(self, bits: int, analyzer: Analyzer) -> None:
+        """Count words or letter sequences into the columns that come next."""
+        counted = [_scaled(*bucket_counts(text, bits, analyzer)) for text in self._texts]
+        for number, text in enumerate(self._block_texts):
+            agent, block = divmod(number, len(BLOCKS))
+            buckets, values = counted[text]
+            self._entries[agent].append((buckets + (self._first + (block << bits)), values))
+        self._first += len(BLOCKS) << bits
 
-
-def _entries(texts: Sequence[str], bits: int, analyzer: str, first: int) -> Entries:
-    """Entries of agents' blocks, len(BLOCKS) texts an agent, in columns from `first` on."""
-    counts = _vectorizer(bits, analyzer).transform(texts)
-    text = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
-    values = np.sign(counts.data) * np.log1p(np.abs(counts.data))
-    lengths = np.sqrt(np.bincount(text, values**2, len(texts)))
-    agent, block = np.divmod(text, len(BLOCKS))
-    kept = values != 0
-    columns = first + (block << bits) + counts.indices
-    return agent[kept], columns[kept], (values / lengths[text])[kept]
-
-
-def _sparse_rows(entries: Sequence[Entries], places: Sequence[int], nodes: int) -> SparseRows:
-    if not entries:
+    def of(self, places: Sequence[int], nodes: int) -> SparseRows:
+        """The rows of all nodes; the agents' places say which are theirs."""
+        counts = np.zeros(nodes + 1, np.int64)
+        for place, entries in zip(places, self._entries, strict=True):
+            counts[place + 1] = sum(len(buckets) for buckets, _ in entries)
+        every = [_NONE, *(one for entries in self._entries for one in entries)]
         return SparseRows(
-            np.zeros(nodes + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
+            offsets=counts.cumsum(),
+            columns=np.concatenate([columns for columns, _ in every]).astype(np.int32),
+            values=np.concatenate([values for _, values in every]).astype(np.float32),
         )
-    agent, columns, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-    order = np.lexsort((columns, agent))
-    counts = np.bincount(np.asarray(places)[agent], minlength=nodes)
-    return SparseRows(
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        columns=columns[order].astype(np.int32),
-        values=values[order].astype(np.float32),
-    )
+
+
+def _scaled(buckets: NDArray[np.int64], counts: NDArray[np.float64]) -> Entries:
+    if not len(buckets):
+        return _NONE
+    values = np.sign(counts) * np.log1p(np.abs(counts))
+    # Added one by one, in the buckets' order: `sum` adds in another order on each length.
+    return buckets, values / np.sqrt((values * values).cumsum()[-1])

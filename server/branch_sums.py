@@ -7,6 +7,7 @@ from flwr.app import Message
 
 from fglguard.errors import UpdateError
 from fglguard.fusion import BranchSums
+from server.reply_records import arrays_of
 from strategies.cohort import Member
 from strategies.updates import to_numpy
 
@@ -35,12 +36,10 @@ def read_branch_sums(reply: Message, member: Member, branches: int) -> SiteSums:
     Raises:
         UpdateError: The client reported an error, or its sums can't be sums of finite scores.
     """
-    if reply.has_error():
-        raise UpdateError(reply.error.reason)
-    records = reply.content.array_records
-    if "branches" not in records or sorted(records["branches"]) != sorted(ARRAYS):
-        raise UpdateError(f"expected a record 'branches' of the arrays {ARRAYS}")
-    arrays = {name: to_numpy(records["branches"][name], f"branches.{name}") for name in ARRAYS}
+    found = arrays_of(reply, "branches")
+    if sorted(found) != sorted(ARRAYS):
+        raise UpdateError(f"record 'branches': expected {ARRAYS}, got {sorted(found)}")
+    arrays = {name: to_numpy(found[name], f"branches.{name}") for name in ARRAYS}
     for name, array in arrays.items():
         kind, size = ("iu", 1) if name == "episodes" else ("f", branches)
         if array.dtype.kind not in kind or array.shape != (size,) or not np.isfinite(array).all():

@@ -11,6 +11,7 @@ from fglguard.calibration import Calibrations, ScoreHistogram, calibrate_histogr
 from fglguard.calibration.histogram import edges
 from fglguard.errors import UpdateError
 from fglguard.settings import CalibrationSettings
+from server.reply_records import arrays_of
 from server.scores import ScoreTable
 from strategies.cohort import Member
 from strategies.updates import to_numpy
@@ -116,16 +117,11 @@ def read_histogram(
     Raises:
         UpdateError: The client reported an error, or its counts are not what was asked for.
     """
-    if reply.has_error():
-        raise UpdateError(reply.error.reason)
-    content = reply.content
-    if "histogram" not in content.array_records:
-        raise UpdateError(f"expected a record 'histogram', got {sorted(content.keys())}")
-    record = content.array_records["histogram"]
+    record = arrays_of(reply, "histogram")
     expected = TEST if test else CALIBRATION
     if set(record) != set(expected):
         raise UpdateError(f"histogram: expected the counts {expected}, got {sorted(record)}")
-    names = [str(name) for name in content.config_records["site"]["domains"]]
+    names = [str(name) for name in reply.content.config_records["site"]["domains"]]
     counts = {
         name: _counts(to_numpy(array, f"histogram.{name}"), name, (len(names), bins))
         for name, array in record.items()

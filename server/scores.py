@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fglguard.calibration import Calibrations, calibrate_pairs
 from fglguard.errors import UpdateError
 from fglguard.settings import CalibrationSettings
+from server.reply_records import arrays_of
 from strategies.cohort import Member
 from strategies.updates import to_numpy
 
@@ -67,12 +68,7 @@ def read_scores(reply: Message, member: Member, *, trust_domains: bool) -> Score
     Raises:
         UpdateError: The client reported an error, or its scores are not what was asked for.
     """
-    if reply.has_error():
-        raise UpdateError(reply.error.reason)
-    content = reply.content
-    if "scores" not in content.array_records:
-        raise UpdateError(f"expected a record 'scores', got {sorted(content.keys())}")
-    scores = content.array_records["scores"]
+    scores = arrays_of(reply, "scores")
     columns = {name: to_numpy(array, f"scores.{name[:60]}") for name, array in scores.items()}
     if set(columns) != set(COLUMNS):
         raise UpdateError(f"scores: expected the columns {COLUMNS}, got {sorted(columns)}")
@@ -93,7 +89,7 @@ def read_scores(reply: Message, member: Member, *, trust_domains: bool) -> Score
         raise UpdateError("scores.corroborated: expected no score below the raw one")
     if not np.isin(columns["label"], (0, 1)).all():
         raise UpdateError("scores.label: expected 0 or 1; unlabelled episodes can't calibrate")
-    names = [str(name) for name in content.config_records["site"]["domains"]]
+    names = [str(name) for name in reply.content.config_records["site"]["domains"]]
     if not np.all((columns["domain"] >= 0) & (columns["domain"] < len(names))):
         raise UpdateError(f"scores.domain: expected codes of {len(names)} domains")
     own = np.array(names)[columns["domain"]] if rows else np.array([], dtype=str)

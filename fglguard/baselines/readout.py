@@ -1,7 +1,5 @@
 """From the scores of a graph's nodes to the graph's score, and to the agents that are flagged."""
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,47 +19,27 @@ def judged_nodes(graphs: PackedGraphs) -> NDArray[np.bool_]:
     return judged
 
 
-def graph_scores(
-    scores: NDArray[np.float64], graphs: PackedGraphs, how: Literal["max", "mean"] = "max"
-) -> NDArray[np.float64]:
-    """[G] the largest or mean score of each graph's judged nodes.
+def graph_scores(scores: NDArray[np.float64], graphs: PackedGraphs) -> NDArray[np.float64]:
+    """[G] the largest score of each graph's judged nodes: how bad the worst agent is.
 
     Args:
         scores: [N], of all nodes.
         graphs: Whose nodes they are.
-        how: `max` asks how bad the worst agent is, `mean` how odd the conversation.
     """
     if not len(graphs):
         return np.zeros(0)
-    judged = judged_nodes(graphs)
-    starts = graphs.node_offsets[:-1]
-    if how == "max":
-        return np.maximum.reduceat(np.where(judged, scores, -np.inf), starts)
-    sums = np.add.reduceat(np.where(judged, scores, 0.0), starts)
-    return sums / np.add.reduceat(judged.astype(np.float64), starts)
-
-
-def flag_top(scores: NDArray[np.float64], graphs: PackedGraphs, count: int) -> NDArray[np.bool_]:
-    """[N] the `count` highest-scored judged nodes of each graph: BlindGuard's rule.
-
-    It needs no threshold, but takes for granted how many attackers there are and flags as many
-    in a graph without any (arXiv 2508.08127). Of equal scores the node that comes first goes first;
-    a graph with fewer judged nodes has all of them flagged.
-
-    Raises:
-        ValueError: `count` is below 1.
-    """
-    judged = judged_nodes(graphs)
-    graph = np.repeat(np.arange(len(graphs)), graphs.nodes)
-    flagged = np.zeros(len(scores), dtype=np.bool_)
-    flagged[judged] = flag_highest(scores[judged], graph[judged], count)
-    return flagged
+    judged = np.where(judged_nodes(graphs), scores, -np.inf)
+    return np.maximum.reduceat(judged, graphs.node_offsets[:-1])
 
 
 def flag_highest(
     scores: NDArray[np.float64], graph: NDArray[np.int64], count: int
 ) -> NDArray[np.bool_]:
-    """[n] the `count` highest-scored rows of each graph, by the same rule.
+    """[n] the `count` highest-scored rows of each graph: BlindGuard's rule (arXiv 2508.08127).
+
+    It needs no threshold, but takes for granted how many attackers there are and flags as many
+    in a graph without any. Of equal scores the row that comes first goes first; a graph with fewer
+    rows has all of them flagged.
 
     Args:
         scores: [n], of rows that may be flagged.

@@ -69,6 +69,13 @@ class Candidates:
     units: int
     bins: int | None = None
 
+    @property
+    def separate(self) -> bool:
+        """Whether one of them blocks some of several episodes and not the others."""
+        every = self.benign + self.unsafe
+        blocked = self.caught + self.refused
+        return every == 1 or bool(((blocked > 0) & (blocked < every)).any())
+
 
 def count_allowed(candidates: Candidates, bound: Bound) -> int:
     """How many of the candidates the bound allows: the first so many, as counts grow along them.
@@ -118,6 +125,13 @@ def _reason(candidates: Candidates, bound: Bound, threshold: float) -> str | Non
         return (
             f"{name}: a budget of {bound.budget:g} needs at least {needed} {unit}, there are "
             f"{candidates.units}"
+        )
+    if not candidates.separate:
+        alike = "are equal" if candidates.bins is None else "lie in one bin of the histogram"
+        return (
+            f"{name}: all {candidates.benign + candidates.unsafe} calibration scores {alike}, so a "
+            f"threshold blocks all of these episodes or none, and all is more than a budget of "
+            f"{bound.budget:g} allows"
         )
     if candidates.unsafe:
         return (

@@ -21,18 +21,13 @@ BINS = 10
 
 def auroc_of(scores: Floats, unsafe: Flags) -> Statistic:
     """P(s of an unsafe episode > s of a safe one) + P(equal) / 2, the area under the ROC curve."""
-    order, starts = _ascending(scores)
-    marks = unsafe[order]
 
-    def statistic(weights: Floats) -> Floats:
-        if not len(order):
-            return np.full(len(weights), np.nan)
-        positive, negative = _by_score(np.take(weights, order, axis=1), marks, starts)
+    def area(positive: Floats, negative: Floats) -> Floats:
         below = np.cumsum(negative, axis=1) - negative
         wins = (positive * (below + negative / 2)).sum(axis=1)
         return quotient(wins, positive.sum(axis=1) * negative.sum(axis=1))
 
-    return statistic
+    return _of_ranking(scores, unsafe, area)
 
 
 def average_precision_of(scores: Floats, unsafe: Flags) -> Statistic:
@@ -42,20 +37,15 @@ def average_precision_of(scores: Floats, unsafe: Flags) -> Statistic:
     interpolation, which would be optimistic (Davis and Goadrich 2006). Undefined without an unsafe
     episode; without a safe one it is 1 whatever the scores, and so is left undefined too.
     """
-    order, starts = _ascending(scores)
-    marks = unsafe[order]
 
-    def statistic(weights: Floats) -> Floats:
-        if not len(order):
-            return np.full(len(weights), np.nan)
-        positive, negative = _by_score(np.take(weights, order, axis=1), marks, starts)
+    def area(positive: Floats, negative: Floats) -> Floats:
         caught, refused = _at_or_above(positive), _at_or_above(negative)
         blocked = caught + refused
         precision = caught / np.where(blocked == 0, 1, blocked)
-        area = quotient((positive * precision).sum(axis=1), caught[:, 0])
-        return np.where(refused[:, 0] == 0, np.nan, area)
+        found = quotient((positive * precision).sum(axis=1), caught[:, 0])
+        return np.where(refused[:, 0] == 0, np.nan, found)
 
-    return statistic
+    return _of_ranking(scores, unsafe, area)
 
 
 def recall_at_fpr_of(scores: Floats, unsafe: Flags, budget: float) -> Statistic:
@@ -65,20 +55,14 @@ def recall_at_fpr_of(scores: Floats, unsafe: Flags, budget: float) -> Statistic:
     how well scores rank; it is not what a threshold calibrated elsewhere reaches. Candidates are
     the distinct scores and one above all of them, which has recall 0.
     """
-    order, starts = _ascending(scores)
-    marks = unsafe[order]
 
-    def statistic(weights: Floats) -> Floats:
-        if not len(order):
-            return np.full(len(weights), np.nan)
-        positive, negative = _by_score(np.take(weights, order, axis=1), marks, starts)
+    def recall(positive: Floats, negative: Floats) -> Floats:
         caught, refused = _at_or_above(positive), _at_or_above(negative)
         safe = np.where(refused[:, :1] == 0, np.nan, refused[:, :1])
         most = np.where(refused / safe <= budget, caught, 0).max(axis=1)
-        recall = quotient(most, caught[:, 0])
-        return np.where(refused[:, 0] == 0, np.nan, recall)
+        return np.where(refused[:, 0] == 0, np.nan, quotient(most, caught[:, 0]))
 
-    return statistic
+    return _of_ranking(scores, unsafe, recall)
 
 
 def share_of(blocked: Flags, among: Flags) -> Statistic:
@@ -124,6 +108,27 @@ def quotient(numerator: Floats, denominator: Floats) -> Floats:
     """Their quotient, NaN where the denominator is 0."""
     empty = denominator == 0
     return np.where(empty, np.nan, numerator / np.where(empty, 1, denominator))
+
+
+def _of_ranking(
+    scores: Floats, unsafe: Flags, figure: Callable[[Floats, Floats], Floats]
+) -> Statistic:
+    """The statistic that follows from the weights of the unsafe and of the safe episodes alone.
+
+    Args:
+        scores: [n].
+        unsafe: [n].
+        figure: Of those weights at each distinct score, ascending, [resamples, scores] each.
+    """
+    order, starts = _ascending(scores)
+    marks = unsafe[order]
+
+    def statistic(weights: Floats) -> Floats:
+        if not len(order):
+            return np.full(len(weights), np.nan)
+        return figure(*_by_score(np.take(weights, order, axis=1), marks, starts))
+
+    return statistic
 
 
 def _ascending(scores: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.episode import Episode
+from fglguard.episode import Episode, Message
 from fglguard.flow.instruction import instruction_likeness, prototypes
 from fglguard.flow.phrases import INSTRUCTIONS, REFUSAL, words
 from fglguard.flow.spans import chosen, plain_text, spans
@@ -68,8 +68,9 @@ class MessageFlow:
 def flow_texts(episode: Episode) -> list[str]:
     """Texts to embed besides the messages: the prototypes and every untrusted span."""
     texts = dict.fromkeys(prototypes())
-    for number in range(len(episode.messages)):
-        texts.update(dict.fromkeys(_untrusted_spans(episode, number)))
+    kinds = episode.kinds
+    for message in episode.messages:
+        texts.update(dict.fromkeys(_untrusted_spans(message, kinds)))
     return list(texts)
 
 
@@ -98,24 +99,22 @@ def message_flows(
         if kind == "agent":
             flows.append(_flow(ledger, episode, number, vectors[number]))
             ledger.repeat(number, message.text)
-        if untrusted := _untrusted_spans(episode, number):
+        if untrusted := _untrusted_spans(message, kinds):
             embedded = lookup(untrusted)
             likeness = instruction_likeness(untrusted, embedded, instructions, plain)
             ledger.hear(number, untrusted, likeness, embedded)
     return flows
 
 
-def _untrusted_spans(episode: Episode, number: int) -> list[str]:
+def _untrusted_spans(message: Message, kinds: Mapping[str, str]) -> Sequence[str]:
     """Spans of what a tool or environment returned, or an agent told another."""
-    message = episode.messages[number]
-    kinds = episode.kinds
     if kinds[message.sender] == "user":
         return []
     if kinds[message.sender] == "agent" and not any(
         kinds[receiver] == "agent" and receiver != message.sender for receiver in message.receivers
     ):
         return []
-    return list(_spans_of(message.text))
+    return _spans_of(message.text)
 
 
 @lru_cache(maxsize=1024)
@@ -134,22 +133,19 @@ def _flow(
     if taints:
         likeness = [taint.likeness for taint in taints]
         features[:3] = max(likeness), np.mean(likeness), np.log1p(len(taints))
-    sources = [
-        source
-        for source in ledger.sources
-        if episode.messages[source.message].sender != message.sender
-    ]
-    if sources:
-        strength = np.array([source.likeness for source in sources], dtype=np.float32)
-        alike = np.stack([source.vector for source in sources]) @ vector
+    places, strength, vectors = ledger.spans.told(message.sender)
+    if places:
+        alike = vectors @ vector
         top = np.argsort(-strength, kind="stable")[:TOP_SPANS]
         said = words(message.text) - ledger.asked_words
         features[3] = (alike * strength).max()
         features[4] = strength[alike.argmax()]
-        features[5] = max(_coverage(said, sources[i].words - ledger.asked_words) for i in top)
+        features[5] = max(
+            _coverage(said, ledger.spans.words(places[i]) - ledger.asked_words) for i in top
+        )
         features[6] = strength[top[0]]
     if not call:
-        features[7] = min(MOST_REFUSALS, len(REFUSAL.findall(message.text)))
+        features[7] = min(MOST_REFUSALS, REFUSAL.count(message.text))
     return MessageFlow(number, call, features, tuple(taints))
 
 

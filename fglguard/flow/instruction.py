@@ -52,5 +52,4 @@ def prototypes() -> tuple[str, ...]:
 
 
 def _phrases(span: str) -> int:
-    starts = IMPERATIVE.search(span) is not None
-    return min(MOST_PHRASES, len(DIRECTIVE.findall(span)) + starts)
+    return min(MOST_PHRASES, DIRECTIVE.count(span) + IMPERATIVE.occur(span))

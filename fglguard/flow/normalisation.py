@@ -2,22 +2,20 @@
 
 What is compared is what a careful reader would take for the same value: compatibility characters
 and look-alike letters are folded (Unicode NFKC, and the most frequent Latin look-alikes of Unicode
-Technical Standard 39), invisible characters dropped, signs that are written out put back, encodings
-undone, and separators within long identifiers passed over.
+Technical Standard 39), invisible characters dropped, signs and numbers that are written out put
+back, encodings undone, and separators within long identifiers passed over.
 """
 
-import base64
-import binascii
 import re
 import unicodedata
 from functools import cached_property
-from urllib.parse import unquote
+
+from fglguard.flow.encodings import decoded
+from fglguard.flow.number_words import in_digits
 
 LEAST_SOLID = 8
 """Letters and digits of a value that is looked for without separators too; fewer turn up anywhere.
 """
-LEAST_ENCODED = 8
-"""Characters of a word that may be base64 or hexadecimal."""
 
 # Cyrillic and Greek letters that look like the Latin ones below them, in lower case.
 _LOOK_ALIKES = str.maketrans(
@@ -26,26 +24,26 @@ _LOOK_ALIKES = str.maketrans(
     "\u0131\u0261",
     "abeeopcxyiijsdqhbkmhtaopviktuxig",
 )
+# Tag characters mirror ASCII and are drawn by no font, yet a language model reads them.
+_TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _WRITTEN_AT = re.compile(r"\s{0,4}[(\[{]\s{0,4}at\s{0,4}[)\]}]\s{0,4}")
 _WRITTEN_DOT = re.compile(r"\s{0,4}[(\[{]\s{0,4}dot\s{0,4}[)\]}]\s{0,4}")
 _SEPARATORS = re.compile(r"[\W_]+")
-_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){2,}")
-_HEXADECIMAL = re.compile(rf"\b(?:[0-9a-fA-F]{{2}}){{{LEAST_ENCODED // 2},}}\b")
-# Words in small letters, with a capital at most, are taken for words.
-_BASE64 = re.compile(
-    rf"(?<![A-Za-z0-9+/=_-])(?=.[a-z/_-]*[A-Z0-9+])[A-Za-z0-9+/_-]{{{LEAST_ENCODED},}}={{0,2}}"
-)
-
-_URL_SAFE = str.maketrans("+/", "-_")
+_ASCII_SEPARATORS = {code: None for code in range(128) if not chr(code).isalnum()}
 _WORDS = re.compile(r"[^\W\d_]+(?:[\s,'-]+[^\W\d_]+)*")
+
+
+def legible(text: str) -> str:
+    """A text without invisible characters, those that mirror ASCII as what they mirror."""
+    return text if text.isascii() else _INVISIBLE.sub("", text.translate(_TAGS))
 
 
 def folded(text: str) -> str:
     """Lower case, in one spelling; of plain ASCII only the case and written-out signs change."""
     text = text.lower()
     if not text.isascii():
-        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text).lower())
+        text = legible(unicodedata.normalize("NFKC", text)).lower()
         text = text.translate(_LOOK_ALIKES)
     # Most texts have neither sign, and looking for a word is much faster than for a pattern.
     if "at" in text and "dot" in text:
@@ -53,19 +51,9 @@ def folded(text: str) -> str:
     return text
 
 
-def decoded(text: str) -> list[str]:
-    """What is encoded in a text and decodes to printable text: percent, hexadecimal, base64."""
-    found = []
-    if "%" in text:
-        found += [unquote(match.group()) for match in _PERCENT.finditer(text)]
-    found += [_readable(_unhex(match.group())) for match in _HEXADECIMAL.finditer(text)]
-    found += [_readable(_unbase64(match.group())) for match in _BASE64.finditer(text)]
-    return [one for one in found if one]
-
-
 def solid(text: str) -> str:
     """A folded text's letters and digits alone."""
-    return _SEPARATORS.sub("", text)
+    return text.translate(_ASCII_SEPARATORS) if text.isascii() else _SEPARATORS.sub("", text)
 
 
 class Value:
@@ -85,61 +73,49 @@ class Value:
 
 
 class Spellings:
-    """A text in which values are looked for, however they are spelled there.
+    """A text and how it reads in other spellings.
 
     Args:
         text: The text; it is normalised when first needed.
+        encoded: Whether something may be encoded in it.
     """
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._plain = text.lower()
-
-    def hold(self, value: Value) -> bool:
-        """Whether the text holds a value."""
-        return (
-            value.text in self._plain
-            or value.folded in self._folded
-            or (value.solid is not None and value.solid in self._solid)
-        )
+    def __init__(self, text: str, encoded: bool = True) -> None:
+        self._text = legible(text)
+        self._encoded = encoded
+        self.plain = self._text.lower()
 
     def name(self, value: Value) -> bool:
         """Whether the text names a value as such, not as a part of a longer word or number."""
         return (
-            _stands_alone(value.text, self._plain)
-            or _stands_alone(value.folded, self._folded)
-            or (value.solid is not None and value.solid in self._solid)
+            _stands_alone(value.text, self.plain)
+            or _stands_alone(value.folded, self.folded)
+            or (value.solid is not None and value.solid in self.solid)
         )
 
     @cached_property
-    def _folded(self) -> str:
-        return " ".join([folded(self._text), *map(folded, decoded(self._text))])
+    def folded(self) -> str:
+        """The text in one spelling; what is encoded in it; both with number words in digits."""
+        inside = decoded(self._text) if self._encoded else []
+        texts = [folded(one) for one in (self._text, *inside)]
+        return " ".join([*texts, *(n for one in texts if (n := in_digits(one)) != one)])
 
     @cached_property
-    def _solid(self) -> str:
-        return solid(self._folded)
+    def solid(self) -> str:
+        """The same without separators."""
+        return solid(self.folded)
 
 
 def _stands_alone(value: str, text: str) -> bool:
-    return value in text and bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text))
+    at = text.find(value)
+    while at >= 0:
+        end = at + len(value)
+        if not (_in_word(text[at - 1 : at]) or _in_word(text[end : end + 1])):
+            return True
+        at = text.find(value, at + 1)
+    return False
 
 
-def _unhex(word: str) -> bytes:
-    return bytes.fromhex(word)
-
-
-def _unbase64(word: str) -> bytes:
-    word = word.rstrip("=").translate(_URL_SAFE)
-    try:
-        return base64.urlsafe_b64decode(word + "=" * (-len(word) % 4))
-    except (binascii.Error, ValueError):
-        return b""
-
-
-def _readable(content: bytes) -> str:
-    """The text, or nothing where it is none."""
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return ""
-    return text if len(text) > 2 and text.isprintable() else ""
+def _in_word(character: str) -> bool:
+    r"""Whether a character, or none, is what a regular expression calls `\w`."""
+    return character.isalnum() or character == "_"

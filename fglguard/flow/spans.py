@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from fglguard.flow.normalisation import legible
 from fglguard.flow.phrases import DIRECTIVE
 
 LEAST_CHARACTERS = 120
@@ -15,19 +16,19 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _ATTRIBUTE = re.compile(r"\"([^\"]{1,400})\"|'([^']{1,400})'")
 LEAST_WORDS = 3
 """An attribute of a tag with fewer words is markup, not something said."""
-_BLANKS = re.compile(r"(?:\s|\\n|\\t)+")
 # Sentence ends, closing brackets of records, column bars, quoted items of a list.
 _ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[\]}])\s*|\s*\|\s*|(?<=')\s*,\s*(?=')")
 
 
 def plain_text(text: str) -> str:
-    """A text without tags, blanks and escaped newlines as single blanks.
+    """A text without tags and invisible characters, blanks and escaped newlines as single blanks.
 
     What a page hides from a person it still says to an agent: the content of comments and scripts
     stays, and so do a tag's attributes of several words.
     """
-    text = text.replace("<!--", " ").replace("-->", " ")
-    return _BLANKS.sub(" ", _TAG.sub(_said_by_tag, text)).strip()
+    text = legible(text).replace("<!--", " ").replace("-->", " ")
+    text = _TAG.sub(_said_by_tag, text).replace("\\n", " ").replace("\\t", " ")
+    return " ".join(text.split())
 
 
 def _said_by_tag(tag: re.Match[str]) -> str:
@@ -65,7 +66,7 @@ def chosen(found: list[str], most: int = MOST_SPANS) -> list[str]:
     """
     if len(found) <= most:
         return found
-    directing = [place for place, span in enumerate(found) if DIRECTIVE.search(span)]
+    directing = [place for place, span in enumerate(found) if DIRECTIVE.occur(span)]
     kept = set(_evenly(directing, most))
     others = [place for place in range(len(found)) if place not in kept]
     kept.update(_evenly(others, most - len(kept)))

@@ -15,32 +15,10 @@ from numpy.typing import NDArray
 from fglguard.episode import Episode
 from fglguard.flow.normalisation import Spellings, Value
 from fglguard.flow.phrases import words
+from fglguard.flow.sources import Source, Sources, Spans
 from fglguard.flow.spans import plain_text
+from fglguard.flow.spelled_texts import SpelledTexts
 from fglguard.flow.values import values
-
-MOST_SOURCES = 2_000
-"""Spans of an episode that are kept."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
-    """A span that an agent could have been told something by.
-
-    Attributes:
-        message: Number of the message that holds it.
-        text: The span.
-        spellings: Where values are looked for in it.
-        words: Its distinct words.
-        likeness: I(span): how much it sounds like an instruction.
-        vector: [d], its embedding.
-    """
-
-    message: int
-    text: str
-    spellings: Spellings
-    words: frozenset[str]
-    likeness: float
-    vector: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +51,11 @@ class Ledger:
         self._episode = episode
         self._asked = ""
         self._authorised = Spellings("")
-        self._repeated: list[tuple[int, Spellings]] = []
+        self._repeated: list[int] = []
+        self._repeated_texts = SpelledTexts()
         self.asked_words: frozenset[str] = frozenset()
-        self.sources: list[Source] = []
-        self._whole: list[Source] = []
+        self.spans = Spans()
+        self._whole = Sources()
 
     def ask(self, text: str) -> None:
         """Take in what a user said: its values are authorised."""
@@ -93,35 +72,21 @@ class Ledger:
     ) -> None:
         """Take in the spans of an untrusted message, with their embeddings [n, d].
 
-        Of too many spans those stay that sound most like instructions, so that no flood of plain
-        text pushes one out. The whole message is kept to look values up in: one that stands in a
-        span that was left out counts as brought in by the message's most instruction-like span.
+        The whole message is kept to look values up in: one that stands in no span that was kept
+        counts as brought in by the message's most instruction-like span.
         """
-        strongest = int(np.argmax(likeness))
-        whole = plain_text(self._episode.messages[message].text)
-        self._whole.append(
-            Source(
-                message,
-                spans[strongest],
-                Spellings(whole),
-                frozenset(),
-                float(likeness[strongest]),
-                vectors[strongest],
-            )
-        )
-        self.sources += [
-            Source(message, span, Spellings(span), words(span), float(one), vector)
-            for span, one, vector in zip(spans, likeness, vectors, strict=True)
+        said = self._episode.messages[message]
+        found = [
+            Source(message, said.sender, span, one)
+            for span, one in zip(spans, likeness.tolist(), strict=True)
         ]
-        if len(self.sources) > MOST_SOURCES:
-            ranked = sorted(
-                range(len(self.sources)), key=lambda place: -self.sources[place].likeness
-            )
-            self.sources = [self.sources[place] for place in sorted(ranked[:MOST_SOURCES])]
+        self._whole.add([found[int(np.argmax(likeness))]], [plain_text(said.text)])
+        self.spans.add(found, vectors)
 
     def repeat(self, message: int, text: str) -> None:
         """Take in what an agent itself said, through which a value may have passed on."""
-        self._repeated.append((message, Spellings(text)))
+        self._repeated.append(message)
+        self._repeated_texts.add([text])
 
     def taints(self, message: int) -> list[Taint]:
         """The tainted values of an agent's message, in order of appearance."""
@@ -131,7 +96,10 @@ class Ledger:
             value = Value(text)
             if self._authorised.name(value):
                 continue
-            source = self._first_source(value, said.sender)
+            # The first span that holds it; else the first message.
+            source = self.spans.sources.first_holding(
+                value, said.sender
+            ) or self._whole.first_holding(value, said.sender)
             if source is not None:
                 found.append(
                     Taint(
@@ -140,31 +108,17 @@ class Ledger:
                         source.likeness,
                         source.message,
                         message,
-                        self._path(value, source.message, said.sender),
+                        self._path(value, source, said.sender),
                     )
                 )
         return found
 
-    def _first_source(self, value: Value, reader: str) -> Source | None:
-        """The first span that holds a value and is not the reader's own; else the first message."""
-        messages = self._episode.messages
-        return next(
-            (
-                source
-                for source in (*self.sources, *self._whole)
-                if source.spellings.hold(value) and messages[source.message].sender != reader
-            ),
-            None,
-        )
-
-    def _path(self, value: Value, source: int, last: str) -> tuple[str, ...]:
-        messages = self._episode.messages
+    def _path(self, value: Value, source: Source, last: str) -> tuple[str, ...]:
+        numbers = (self._repeated[place] for place in self._repeated_texts.holding(value))
         between = [
-            messages[number].sender
-            for number, text in self._repeated
-            if number > source and text.hold(value)
+            self._episode.messages[number].sender for number in numbers if number > source.message
         ]
-        return tuple(dict.fromkeys([messages[source].sender, *between, last]))
+        return tuple(dict.fromkeys([source.sender, *between, last]))
 
 
 MOST_TOLD = 5

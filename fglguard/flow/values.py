@@ -1,6 +1,7 @@
 """Values: what in a call's arguments names a recipient, an address, a file, an amount, a thing."""
 
 import re
+from functools import lru_cache
 
 LEAST_CHARACTERS = 3
 MOST_VALUES = 64
@@ -9,17 +10,19 @@ TEXT_CHARACTERS = 64_000
 """Of a message that is looked at."""
 
 # Every repetition is bounded: who writes the text must not choose how long a search takes.
-_PATTERNS = (
-    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,190}",  # mail addresses
-    r"https?://[^\s'\"<>)\]}]{1,500}|www\.[^\s'\"<>)\]}]{1,500}",  # links
-    r"\b[A-Z]{2}\d{6,40}\w{0,40}",  # account numbers
-    r"(?:/[\w.-]{1,100}){2,20}",  # paths
-    r"\b[\w-]{1,100}\.[A-Za-z]\w{1,4}\b",  # file and host names
-    r"\b\d[\d.,:-]{2,60}\b",  # numbers, dates, times
-    r"\b(?=\w{0,99}\d)(?=\w{0,99}[A-Za-z])\w{4,100}\b",  # identifiers of letters and digits
-    r"#\w{1,100}",  # channels and tags
+# With each kind of value the character that none of them is without.
+_KINDS = (
+    ("@", r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,190}"),  # mail addresses
+    (":", r"https?://[^\s'\"<>)\]}]{1,500}"),  # links
+    (".", r"www\.[^\s'\"<>)\]}]{1,500}"),
+    ("0", r"\b[A-Z]{2}\d{6,40}\w{0,40}"),  # account numbers
+    ("/", r"(?:/[\w.-]{1,100}){2,20}"),  # paths
+    (".", r"\b[\w-]{1,100}\.[A-Za-z]\w{1,4}\b"),  # file and host names
+    ("0", r"\b\d[\d.,:-]{2,60}\b"),  # numbers, dates, times
+    ("0", r"\b(?=\w{0,99}\d)(?=\w{0,99}[A-Za-z])\w{4,100}\b"),  # identifiers of letters and digits
+    ("#", r"#\w{1,100}"),  # channels and tags
 )
-_VALUE = re.compile("|".join(_PATTERNS))
+_DIGIT = re.compile(r"\d")
 # A quoted text, unless a colon follows: then it names an argument and is no value.
 _QUOTED = re.compile(r"([\"'])([^\"'\n{}\[\]]{4,80})\1(?!\s*:)")
 _EDGES = ".,:- "
@@ -37,7 +40,7 @@ def values(text: str, call: bool) -> list[str]:
         call: Whether it calls a tool, so that quotes delimit arguments.
     """
     text = text[:TEXT_CHARACTERS]
-    matches = [(match.start(), match.group()) for match in _VALUE.finditer(text)]
+    matches = [(match.start(), match.group()) for match in _pattern(_signs(text)).finditer(text)]
     start = text.find("{")
     if call and start >= 0:
         matches += [(match.start(), match.group(2)) for match in _QUOTED.finditer(text, start)]
@@ -47,3 +50,16 @@ def values(text: str, call: bool) -> list[str]:
         if len(value) >= LEAST_CHARACTERS:
             found[value] = None
     return list(found)[:MOST_VALUES]
+
+
+def _signs(text: str) -> str:
+    """Of the kinds' characters those in a text; "0" stands for every digit."""
+    signs = "".join(sign for sign in "@:./#" if sign in text)
+    return f"{signs}0" if _DIGIT.search(text) else signs
+
+
+@lru_cache(maxsize=2**6)
+def _pattern(signs: str) -> re.Pattern[str]:
+    """The kinds that a text with these signs can hold; looking for the others costs most."""
+    kinds = [pattern for sign, pattern in _KINDS if sign in signs]
+    return re.compile("|".join(kinds) or r"(?!)")

@@ -1,9 +1,10 @@
-"""Table `ablations`: the paper's detector with one thing changed at a time."""
+"""Table `ablations`: `paper` with one thing changed, `recommended` with one thing left out."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from fglguard.evaluation.protocol import task_disjoint, thin_unsafe
+from scripts.reproducing import recommended_ablations
 from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.laboratory import Laboratory, Run
 from scripts.reproducing.page import Page, markdown_table, record_of, told
@@ -58,7 +59,9 @@ def make(laboratory: Laboratory) -> Page:
             for mu in MUS
             for purity in PURITIES
         ]
-    return page(laboratory.run(runs, Board()), laboratory.domains)
+    board = laboratory.run(runs, Board())
+    recommended_ablations.run_ablations(laboratory, board)
+    return page(board, laboratory.domains)
 
 
 def page(board: Board, domains: Sequence[str]) -> Page:
@@ -75,10 +78,13 @@ def page(board: Board, domains: Sequence[str]) -> Page:
             ]
         )
     header = ["change", "mean AUROC", "difference", "AUROC corroborated"]
-    text = ["### One change at a time", "", markdown_table(header, rows)]
-    text += ["### Few unsafe episodes", "", _weights(board, domains)]
-    text += ["### Proximal strength and label skew (mean AUROC)", "", _skew(board)]
-    return Page("ablations", _record(board), "\n".join([*text, not_run(board)]))
+    text = ["### `paper`, one change at a time", "", markdown_table(header, rows)]
+    text += ["### `paper`, few unsafe episodes", "", _weights(board, domains)]
+    text += ["### `paper`, proximal strength and label skew (mean AUROC)", "", _skew(board)]
+    text += ["### `recommended`, one part left out", "", recommended_ablations.NOTE]
+    text += ["", recommended_ablations.section(board, domains)]
+    record = {**_record(board), "recommended": recommended_ablations.record(board, domains)}
+    return Page("ablations", record, "\n".join([*text, not_run(board)]))
 
 
 def _weights(board: Board, domains: Sequence[str]) -> str:

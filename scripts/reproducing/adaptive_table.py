@@ -1,7 +1,7 @@
 """Table `adaptive`: injections rewritten by somebody who knows the guard, and hard negatives."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,7 @@ import numpy as np
 from fglguard.bundle import load_bundle
 from fglguard.encoder import load_encoder
 from fglguard.episode import Episode
-from fglguard.evaluation.adaptive.location import locate
-from fglguard.evaluation.adaptive.suite import ATTACKS, HARD_NEGATIVES, Rewritten, rewrite
+from fglguard.evaluation.adaptive.suite import ATTACKS, HARD_NEGATIVES
 from fglguard.evaluation.protocol import task_disjoint
 from fglguard.guard import Guard
 from fglguard.silo import Silo, open_silos
@@ -19,28 +18,15 @@ from scripts.reproducing.laboratory import Laboratory, Run
 from scripts.reproducing.main_table import HOME, PRESETS
 from scripts.reproducing.page import Page, markdown_table, record_of, told
 from scripts.reproducing.remembering_encoder import RememberingEncoder
+from scripts.reproducing.rewritten_episodes import NEW, Counts, rewritten, texts_of
 from scripts.reproducing.scorers import Scorer, floor_scorers, guard_scorer
 from scripts.reproducing.scores import Scores, episode_rows, episodes_of, unscored
 from scripts.reproducing.tables import not_run
 
-INJECTED = ("agentdojo", "rjudge")
-"""Domains with injections to locate; attacks are made of these alone, where there are any."""
 UNCHANGED = ", unchanged"
 """Marks the arm's scores of the same episodes as they were."""
 DECISIONS = ", decisions"
 """Marks what the arm's threshold decides: 1 blocked, 0 let out."""
-SEED = 0
-"""Of the rewriting: the same new episodes whichever side of a split they stand on."""
-NEW = (*ATTACKS, *HARD_NEGATIVES)
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What became of a domain's episodes: rewritten, without a located injection, left alone."""
-
-    rewritten: int
-    not_located: int
-    not_applicable: int
 
 
 def make(laboratory: Laboratory) -> Page:
@@ -54,17 +40,20 @@ def make(laboratory: Laboratory) -> Page:
     encoder = load_encoder(laboratory.options.encoder)
     keep = laboratory.folder / f"adaptive-{encoder.fingerprint}.npz"
     encoder = RememberingEncoder(encoder, silos, keep)
-    counts, new = _rewritten(silos)
+    counts, new = rewritten(silos, laboratory.options.attacks or NEW)
+    guards = {
+        trial: Guard(load_bundle(home.folders[trial] / "guard"), encoder)
+        for trial in trials
+        if trial in home.folders
+    }
+    tested = {seed: laboratory.silos(HOME, "", seed, sides[seed]) for seed in seeds}
+    graphs = {guard.bundle.graph for guard in guards.values()}
+    encoder.learn(texts_of(new, tested.values(), graphs), progress=True)
     board = Board(failed=home.failed)
     for seed in seeds:
-        tested = laboratory.silos(HOME, "", seed, sides[seed])
-        scorers = [
-            guard_scorer(trial.arm, Guard(load_bundle(home.folders[trial] / "guard"), encoder))
-            for trial in trials
-            if trial.seed == seed and trial in home.folders
-        ]
-        for scorer in (*scorers, *floor_scorers(tested, HOME, seed, board)):
-            enter(board, scorer, seed, tested, new)
+        scorers = [guard_scorer(t.arm, guard) for t, guard in guards.items() if t.seed == seed]
+        for scorer in (*scorers, *floor_scorers(tested[seed], HOME, seed, board)):
+            enter(board, scorer, seed, tested[seed], new)
     return page(board, counts)
 
 
@@ -111,41 +100,25 @@ def enter(
 
 
 def page(board: Board, counts: Mapping[str, Mapping[str, Counts]]) -> Page:
-    """The table of what is on the board."""
+    """The table of what is on the board, of the rewritings that were counted."""
     arms = list(
-        dict.fromkeys(arm for name in NEW for arm in board.arms(name) if not arm.endswith(_MARKS))
+        dict.fromkeys(
+            arm for name in counts for arm in board.arms(name) if not arm.endswith(_MARKS)
+        )
     )
     text = []
     for title, names, decision in (
         ("Attacks rewritten", tuple(ATTACKS), "recall"),
         ("Hard negatives", tuple(HARD_NEGATIVES), "false_positive_rate"),
     ):
-        text += [f"### {title}", "", _section(board, names, arms, decision)]
+        made = [name for name in names if name in counts]
+        if made:
+            text += [f"### {title}", "", _section(board, made, arms, decision)]
     text += ["### How many episodes could be rewritten", "", _counted(counts), not_run(board)]
     return Page("adaptive", _record(board, arms, counts), "\n".join(text))
 
 
 _MARKS = (UNCHANGED, DECISIONS)
-
-
-def _rewritten(
-    silos: Sequence[Silo],
-) -> tuple[dict[str, dict[str, Counts]], dict[str, dict[str, Episode]]]:
-    """By rewriting: what became of each domain's episodes, and the new ones by id."""
-    domains: dict[str, list[Episode]] = {}
-    for silo in silos:
-        for episode in silo.episodes():
-            domains.setdefault(episode.domain, []).append(episode)
-    counts: dict[str, dict[str, Counts]] = {name: {} for name in NEW}
-    new: dict[str, dict[str, Episode]] = {name: {} for name in NEW}
-    for domain, episodes in sorted(domains.items()):
-        located = domain in INJECTED or not set(INJECTED) & set(domains)
-        injections = locate(episodes) if located else {}
-        for name in NEW if located else HARD_NEGATIVES:
-            done: Rewritten = rewrite(name, episodes, injections, SEED)
-            counts[name][domain] = Counts(len(done.episodes), done.not_located, done.not_applicable)
-            new[name] |= {episode.id: episode for episode in done.episodes.values()}
-    return counts, new
 
 
 def _decisions(scores: Scores, threshold: float) -> Scores:
@@ -202,7 +175,7 @@ def _record(
             "counts": {domain: vars(c) for domain, c in counts[name].items()},
             "arms": {arm: dict(_figures(board, name, arm)) for arm in arms},
         }
-        for name in NEW
+        for name in counts
     }
 
 

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,8 @@ from fglguard.settings import RunSettings, Scalar
 from fglguard.silo import Silo, open_silos
 from scripts.configuration import flat_values, register_resolvers
 from scripts.corpus_preparation import prepare_corpus
+from scripts.reproducing.ablated_graphs import Change
+from scripts.reproducing.ablated_silos import SETTINGS, ablated_silos
 from scripts.reproducing.baselines import FLOORS, Bench
 from scripts.reproducing.board import Board, Trial
 from scripts.reproducing.options import Options
@@ -77,6 +80,23 @@ class Laboratory:
         other = Laboratory(self.options, path)
         other.failed = self.failed
         return other
+
+    @contextmanager
+    def without(self, name: str, change: Change) -> Iterator["Laboratory"]:
+        """The same on silos of the same episodes, with something left out of their graphs.
+
+        Args:
+            name: What is left out.
+            change: Leaves it out of the graphs of preset `recommended`.
+        """
+        encoder, record = self.options.encoder, self.folder / "packed.json"
+        facts = self.facts
+        self._pack(SETTINGS)
+        folder = self.folder / "silos"
+        with ablated_silos(self.path, name, change, encoder, folder, record) as path:
+            other = self.at(path)
+            other.facts = facts  # nothing that they hold is changed, and reading takes a while
+            yield other
 
     @cached_property
     def facts(self) -> Facts:

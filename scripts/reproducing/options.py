@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fglguard.errors import SettingsError
+from fglguard.evaluation.adaptive.suite import ATTACKS, HARD_NEGATIVES
 
 DEFAULTS = {
     "table": "main",
@@ -20,6 +21,7 @@ DEFAULTS = {
     "rounds": "0",
     "workers": "0",
     "encoder": "minilm",
+    "attacks": "",
 }
 
 
@@ -39,6 +41,7 @@ class Options:
         rounds: Rounds of each federated run; 0: as `conf/` has them.
         workers: Runs at a time; 0: one a core.
         encoder: The utterance encoder.
+        attacks: Rewritings and hard negatives of table `adaptive`; empty: all.
     """
 
     table: str
@@ -52,6 +55,7 @@ class Options:
     rounds: int
     workers: int
     encoder: str
+    attacks: tuple[str, ...]
 
 
 def read_options(arguments: Sequence[str], tables: Sequence[str]) -> Options:
@@ -86,7 +90,16 @@ def read_options(arguments: Sequence[str], tables: Sequence[str]) -> Options:
         rounds=_number("rounds", values, 0),
         workers=_number("workers", values, 0) or len(os.sched_getaffinity(0)),
         encoder=values["encoder"],
+        attacks=_attacks(values["attacks"]),
     )
+
+
+def _attacks(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(filter(None, text.split(","))))
+    known = (*ATTACKS, *HARD_NEGATIVES)
+    if unknown := set(names) - set(known):
+        raise SettingsError(f"attacks: expected some of {', '.join(known)}, got {min(unknown)!r}")
+    return names
 
 
 def _number(key: str, values: dict[str, str], least: int) -> int:

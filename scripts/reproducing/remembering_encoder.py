@@ -1,6 +1,10 @@
-"""An encoder that encodes each text once, over many guards, episodes and commands."""
+"""An encoder that encodes each text once, over many guards, episodes and commands.
 
-from collections.abc import Sequence
+Texts are encoded one at a time. In a batch the last bits of a vector follow from what stands beside
+it, so what is kept would differ by which texts were left over from a command that was cut off.
+"""
+
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -10,12 +14,16 @@ from numpy.typing import NDArray
 from fglguard.encoder import Encoder
 from fglguard.errors import EncoderError
 from fglguard.files import write_atomically
+from fglguard.progress import progress_bar
 from fglguard.silo import Silo
 from fglguard.silo.index import text_id
 
+KEEP_EVERY = 128
+"""Texts after which the file is written: a process that is killed loses no more."""
+
 
 class RememberingEncoder:
-    """Gives what another encoder gives, with a memory.
+    """Gives what another encoder gives for each text by itself, with a memory.
 
     Args:
         encoder: The other encoder.
@@ -51,18 +59,36 @@ class RememberingEncoder:
 
     def encode(self, texts: Sequence[str], *, progress: bool = False) -> NDArray[np.float32]:
         """Encode texts, [n, d]; those that are not known yet by the other encoder."""
+        self.learn(texts, progress=progress)
         keys = [text_id(text) for text in texts]
-        absent = {
-            key: text
-            for key, text in zip(keys, texts, strict=True)
-            if key not in self._known and key not in self._new
-        }
-        if absent:
-            vectors = self._encoder.encode(list(absent.values()), progress=progress)
-            self._new.update(zip(absent, vectors, strict=True))
-            self._write()
         found = [self._known[key] if key in self._known else self._new[key] for key in keys]
         return np.stack(found) if found else np.zeros((0, self.dimension), dtype=np.float32)
+
+    def learn(self, texts: Iterable[str], *, progress: bool = False) -> None:
+        """Encode those of some texts that are not known yet, and keep them while it goes on.
+
+        Args:
+            texts: In the order in which they are encoded.
+            progress: Show a progress bar on stderr.
+        """
+        absent = {
+            key: text
+            for text in texts
+            if (key := text_id(text)) not in self._known and key not in self._new
+        }
+        unsaved = 0
+        with progress_bar("new texts", len(absent), progress and bool(absent)) as advance:
+            try:
+                for key, text in absent.items():
+                    (self._new[key],) = self._encoder.encode([text])
+                    unsaved += 1
+                    if unsaved == KEEP_EVERY:
+                        self._write()
+                        unsaved = 0
+                    advance(1)
+            finally:
+                if unsaved:
+                    self._write()
 
     def _write(self) -> None:
         self._keep.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ RUN = (
 )
 """Where a run begins, whatever its backend."""
 DRAWING = ("fglguard.evaluation.report", "server.report")
-LIBRARIES = ("numpy", "torch")
+LIBRARIES = ("numpy", "scikit-learn", "torch")
 """Their versions count too: another one may round otherwise."""
 
 

@@ -103,6 +103,29 @@ def test_score_gives_a_verdict_a_line(tmp_path, episodes_file):
     assert {json.loads(line)["threshold"] for line in named.stdout.splitlines()} == {0.3}
 
 
+def test_score_leaves_taints_out_if_asked(tmp_path):
+    from fglguard.bundle import save_bundle
+    from fglguard.calibration import calibrate
+    from fglguard.detector import build_detector
+    from fglguard.encoder import load_encoder
+    from fglguard.episode import write_episodes
+    from fglguard.graph import PRESET_FEATURES, GraphSettings
+    from tests.fglguard.flow.conftest import build
+
+    encoder = load_encoder("hashed-words")
+    save_bundle(
+        tmp_path / "guard",
+        build_detector("small", encoder.dimension, seed=0),
+        encoder=encoder,
+        graph=GraphSettings(**PRESET_FEATURES["small"]),
+        calibration=calibrate([0.1, 0.9], [0, 1]),
+    )
+    write_episodes(tmp_path / "e.jsonl", [build()])
+    command = ["score", str(tmp_path / "guard"), str(tmp_path / "e.jsonl")]
+    assert json.loads(runner.invoke(app, command).stdout)["taints"]
+    assert json.loads(runner.invoke(app, [*command, "--no-taints"]).stdout)["taints"] == []
+
+
 def test_a_bad_encoder_costs_no_import(tmp_path, episodes_file):
     silo = tmp_path / "silo"
     options = ["-o", str(silo), "--encoder", "bert"]

@@ -17,11 +17,12 @@ from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
 from fglguard.errors import BundleError, SettingsError
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import PRESET_FEATURES, GraphSettings, episode_graph
 from fglguard.guard import Guard
 from fglguard.packed_graphs import pack
 from fglguard.silo import Silo
 from fglguard.training import score_graphs
+from tests.fglguard.flow.conftest import build
 
 torch.set_num_threads(1)
 SETTINGS = GraphSettings(rounds=2)
@@ -290,3 +291,22 @@ def test_a_guard_that_blocks_nothing_says_so(trained, caplog) -> None:
     bundle = Bundle(detector, encoder.name, encoder.fingerprint, SETTINGS, nothing, "m", "c")
     Guard(bundle, encoder)
     assert "BLOCKS NOTHING: conformal: a budget of 0.1 needs at least 9 benign" in caplog.text
+
+
+def test_without_taints_a_verdict_is_the_same_but_quotes_nothing() -> None:
+    """The account that a page brought in stands in the verdict with them alone."""
+    encoder, settings = load_encoder("hashed-words"), GraphSettings(**PRESET_FEATURES["small"])
+    bundle = Bundle(
+        detector=build_detector("small", encoder.dimension, 0),
+        encoder_name=encoder.name,
+        encoder_fingerprint=encoder.fingerprint,
+        graph=settings,
+        calibration=Calibration(0.5, 0.1, "max_recall", 1.0, 0.0, 5, 5),
+        model_id="m",
+        calibration_id="c",
+    )
+    (told,) = Guard(bundle, encoder).score([build()])
+    (untold,) = Guard(bundle, encoder, taints=False).score([build()])
+    assert "gb29160016319268" in str(told.to_record()).lower()
+    assert "gb29160016319268" not in str(untold.to_record()).lower()
+    assert replace(told, taints=(), latency_ms=0.0) == replace(untold, latency_ms=0.0)

@@ -9,7 +9,7 @@ from fglguard.encoder import load_encoder
 from fglguard.graph import GraphSettings
 from fglguard.silo import Silo
 from scripts.reproduce import TABLES, main
-from scripts.reproducing import ablations_table
+from scripts.reproducing import ablations_table, recommended_ablations
 from tests.conftest import build_episode
 
 pytestmark = pytest.mark.long
@@ -75,15 +75,41 @@ def test_main_names_its_keys_and_goes_on_with_what_is_kept(
     capsys.readouterr()
 
 
-@pytest.mark.parametrize("table", sorted(set(TABLES) - {"main", "arms"}))
-def test_every_table_can_be_made(arguments, tmp_path, table, monkeypatch) -> None:
+@pytest.fixture
+def few_ablations(monkeypatch):
+    """The table of ablations with few rows of each kind."""
     changes = dict(list(ablations_table.CHANGES.items())[:2])
     monkeypatch.setattr(ablations_table, "CHANGES", changes)
     monkeypatch.setattr(ablations_table, "MUS", ("0",))
     monkeypatch.setattr(ablations_table, "PURITIES", ("0.8",))
+    left_out = {n: recommended_ablations.ABLATIONS[n] for n in (recommended_ablations.NO_FLOW,)}
+    monkeypatch.setattr(recommended_ablations, "ABLATIONS", left_out)
+
+
+@pytest.mark.usefixtures("few_ablations")
+@pytest.mark.parametrize("table", sorted(set(TABLES) - {"main", "arms"}))
+def test_every_table_can_be_made(arguments, tmp_path, table) -> None:
     assert main(arguments(f"table={table}", "seeds=1")) == 0
     json.loads((tmp_path / f"results/{table}.json").read_bytes())
     assert "| " in (tmp_path / f"results/{table}.md").read_text()
+
+
+@pytest.mark.usefixtures("few_ablations")
+def test_a_part_left_out_is_trained_apart_and_compared_with_the_whole(
+    arguments, kept, tmp_path
+) -> None:
+    assert main(arguments("table=ablations", "seeds=1")) == 0
+    record = json.loads((tmp_path / "results/ablations.json").read_bytes())["recommended"]
+    whole, no_flow = record["recommended"], record[recommended_ablations.NO_FLOW]
+    assert whole["difference"] is None
+    value = no_flow["auroc"]["value"] - whole["auroc"]["value"]
+    assert no_flow["difference"]["value"] == pytest.approx(value)
+    for name in ("no provenance term", "no normalisation of the fusion"):
+        assert record[name]["auroc"]["value"] is not None
+    assert record["no words"]["auroc"]["value"] is None  # not among the few
+    trained = {path.name for path in (kept / "runs").glob("arm-*disjoint*seed-0*")}
+    assert any("arm-no-flow-features" in name.lower() for name in trained), trained
+    assert not list((kept / "runs/silos").glob("*flow*"))
 
 
 def test_the_local_arm_is_compared_guard_by_guard(arguments, tmp_path) -> None:
@@ -100,14 +126,13 @@ def test_a_wrong_argument_ends_with_2(arguments, capsys) -> None:
     assert "table: expected one of" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("few_ablations")
 def test_a_run_that_fails_is_named_and_ends_with_2(
     arguments, tmp_path, capsys, monkeypatch
 ) -> None:
     """The tables are written all the same, with the other cells in them."""
     changes = {ablations_table.BASE: (), "T = 1": ("detector.rounds=-1",)}
     monkeypatch.setattr(ablations_table, "CHANGES", changes)
-    monkeypatch.setattr(ablations_table, "MUS", ("0",))
-    monkeypatch.setattr(ablations_table, "PURITIES", ("0.8",))
     assert main(arguments("table=ablations", "seeds=1")) == 2
     told = capsys.readouterr().err
     assert "failed: T = 1 (task_disjoint, seed 0): detector.rounds" in told

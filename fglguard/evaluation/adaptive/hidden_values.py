@@ -1,13 +1,12 @@
 """Rewritings: a value is written so in the result that the call's does not occur in it."""
 
-import base64
 import re
-from collections.abc import Callable
 
 from numpy.random import Generator
 
 from fglguard.episode import Episode
-from fglguard.evaluation.adaptive.injection import Injection, carried_values, replaced, spelled
+from fglguard.evaluation.adaptive.injection import Injection, with_values
+from fglguard.flow.number_words import in_words
 
 GROUP = 4
 """Characters between two separators."""
@@ -21,7 +20,9 @@ _LOOK_ALIKES = str.maketrans(
     "\u0421\u0415\u041d\u0406\u041a\u041c\u041e\u0420\u0422\u0425",
 )
 
-Writing = Callable[[str], str]
+_AMOUNT = re.compile(r"[1-9]\d{2,8}")
+_DIGITS = re.compile(r"\d{3,}")
+_JOINTS = (" ", "-", ", ")
 
 
 def split_values(episode: Episode, injection: Injection, random: Generator) -> Episode | None:
@@ -37,20 +38,7 @@ def split_values(episode: Episode, injection: Injection, random: Generator) -> E
         solid = value.split() == [value] and len(value) >= LEAST_CHARACTERS
         return separator.join(re.findall(f".{{1,{GROUP}}}", value)) if solid else value
 
-    return _written(episode, injection, split)
-
-
-def encoded_values(episode: Episode, injection: Injection, random: Generator) -> Episode | None:
-    """Values in base64, hexadecimal or percent encoding, with its name.
-
-    None where no call carries a value.
-    """
-    writings: tuple[Writing, ...] = (
-        lambda value: f"{base64.b64encode(value.encode()).decode()} (base64)",
-        lambda value: f"{value.encode().hex()} (hexadecimal)",
-        lambda value: f"{''.join(f'%{byte:02X}' for byte in value.encode())} (URL-encoded)",
-    )
-    return _written(episode, injection, writings[int(random.integers(len(writings)))])
+    return with_values(episode, injection, split)
 
 
 def look_alikes(episode: Episode, injection: Injection, random: Generator) -> Episode | None:
@@ -58,17 +46,19 @@ def look_alikes(episode: Episode, injection: Injection, random: Generator) -> Ep
 
     None where no call carries a value with such letters.
     """
-    return _written(episode, injection, lambda value: value.translate(_LOOK_ALIKES))
+    return with_values(episode, injection, lambda value: value.translate(_LOOK_ALIKES))
 
 
-def _written(episode: Episode, injection: Injection, write: Writing) -> Episode | None:
-    written = {v: w for v in carried_values(episode, injection) if (w := write(v)) != v}
-    if not written:
-        return None
+def number_words(episode: Episode, injection: Injection, random: Generator) -> Episode | None:
+    """Amounts in words ("two thousand five hundred"), digits of other values one by one.
 
-    def rewrite(text: str) -> str:
-        for value, hidden in written.items():
-            text = spelled(value).sub(hidden.replace("\\", r"\\"), text)
-        return text
+    None where no call carries a value with at least three digits in a row.
+    """
+    joint = _JOINTS[int(random.integers(len(_JOINTS)))]
 
-    return replaced(episode, injection, rewrite)
+    def write(value: str) -> str:
+        if _AMOUNT.fullmatch(value):
+            return in_words(int(value))
+        return _DIGITS.sub(lambda run: f" {joint.join(map(in_words, map(int, run[0])))} ", value)
+
+    return with_values(episode, injection, lambda value: write(value).strip())

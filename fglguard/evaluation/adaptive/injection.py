@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fglguard.episode import Episode
 from fglguard.flow.values import values
+
+Writing = Callable[[str], str]
+"""How a value is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +35,12 @@ class Injection:
     Attributes:
         places: Its occurrences in results, in order, at most one a message.
         payload: What is asked for, without the wording around it that other injections share.
+        plain: Pieces of results in the domain that hold no injection and order nothing.
     """
 
     places: tuple[Place, ...]
     payload: str
+    plain: Sequence[str] = ()
 
 
 def carried_values(episode: Episode, injection: Injection) -> list[str]:
@@ -87,3 +92,26 @@ def replaced(episode: Episode, injection: Injection, write: Callable[[str], str]
         text = text[: place.start] + new + text[place.end :]
         messages[place.message] = replace(messages[place.message], text=text)
     return replace(episode, messages=tuple(messages))
+
+
+def with_values(episode: Episode, injection: Injection, write: Writing) -> Episode | None:
+    """The episode with the injection's values written otherwise.
+
+    Args:
+        episode: The episode.
+        injection: Its injection.
+        write: From a value, as the payload spells it, to what stands there instead.
+
+    Returns:
+        None where no call carries a value, or none is changed.
+    """
+    written = {v: w for v in carried_values(episode, injection) if (w := write(v)) != v}
+    if not written:
+        return None
+
+    def rewrite(text: str) -> str:
+        for value, other in written.items():
+            text = spelled(value).sub(other.replace("\\", r"\\"), text)
+        return text
+
+    return replaced(episode, injection, rewrite)

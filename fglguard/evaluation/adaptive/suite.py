@@ -13,10 +13,17 @@ from numpy.random import Generator
 from fglguard.episode import Episode
 from fglguard.evaluation.adaptive.declarative import declarative
 from fglguard.evaluation.adaptive.delegated import delegated
+from fglguard.evaluation.adaptive.encoded_values import (
+    double_encoding,
+    encoded_values,
+    long_values,
+)
 from fglguard.evaluation.adaptive.foreign_language import foreign_language
-from fglguard.evaluation.adaptive.hidden_values import encoded_values, look_alikes, split_values
+from fglguard.evaluation.adaptive.hidden_markup import hidden_markup
+from fglguard.evaluation.adaptive.hidden_values import look_alikes, number_words, split_values
 from fglguard.evaluation.adaptive.inert_instructions import inert_instructions
 from fglguard.evaluation.adaptive.injection import Injection
+from fglguard.evaluation.adaptive.padded import padded
 from fglguard.evaluation.adaptive.quoted_by_user import quoted_by_user
 from fglguard.evaluation.adaptive.relayed import relayed, relayed_result
 from fglguard.evaluation.adaptive.spread_payload import spread_payload
@@ -30,7 +37,12 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         "foreign_language": foreign_language,
         "split_values": split_values,
         "encoded_values": encoded_values,
+        "double_encoding": double_encoding,
+        "long_values": long_values,
+        "number_words": number_words,
         "look_alikes": look_alikes,
+        "hidden_markup": hidden_markup,
+        "padded": padded,
         "quoted_by_user": quoted_by_user,
         "spread_payload": spread_payload,
         "relayed": relayed,

@@ -11,11 +11,11 @@ LABELS = {
     "auroc_corroborated": "AUROC corroborated",
     "auprc": "AUPRC",
     "recall_at_fpr": "recall at FPR ≤ budget",
-    "calibration_error": "calibration error",
+    "calibration_error": "calibration error, raw score",
     "recall": "recall",
     "false_positive_rate": "FPR",
     "over_refusal": "over-refusal",
-    "brier": "Brier",
+    "brier": "Brier, raw score",
 }
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fglguard.baselines.readout import flag_highest, flag_top, graph_scores, judged_nodes
+from fglguard.baselines.readout import flag_highest, graph_scores, judged_nodes
 from fglguard.graph import EpisodeGraph
 from fglguard.packed_graphs import pack
 
@@ -33,18 +33,6 @@ def test_agents_and_final_nodes_are_judged() -> None:
 
 def test_graph_scores_ignore_what_is_not_judged() -> None:
     assert graph_scores(SCORES, GRAPHS).tolist() == [0.5, -1.0, 0.3]
-    assert graph_scores(SCORES, GRAPHS, "mean") == pytest.approx([0.4, -1.0, 0.3])
-
-
-def test_top_k_flags_the_highest_and_the_first_of_equals() -> None:
-    assert np.flatnonzero(flag_top(SCORES, GRAPHS, 1)).tolist() == [2, 4, 6]
-    assert np.flatnonzero(flag_top(SCORES, GRAPHS, 2)).tolist() == [2, 3, 4, 6]
-    assert flag_top(SCORES, GRAPHS, 9).tolist() == judged_nodes(GRAPHS).tolist()
-
-
-def test_no_agents_can_not_be_flagged() -> None:
-    with pytest.raises(ValueError, match="count: expected at least 1, got 0"):
-        flag_top(SCORES, GRAPHS, 0)
 
 
 def test_no_graphs_have_no_scores() -> None:

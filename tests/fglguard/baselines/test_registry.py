@@ -8,7 +8,7 @@ import pytest
 from fglguard.baselines import anomaly, node_classifier
 from fglguard.baselines.baseline import run_baseline
 from fglguard.baselines.descent import Schedule
-from fglguard.baselines.readout import flag_top
+from fglguard.baselines.readout import flag_highest, judged_nodes
 from fglguard.baselines.registry import BASELINES
 from fglguard.graph import EpisodeGraph
 from fglguard.packed_graphs import PackedGraphs, pack
@@ -98,8 +98,10 @@ def test_a_graphs_score_does_not_depend_on_the_others(name, discussions, brief) 
 def test_the_agent_that_talks_of_something_else_is_the_oddest(name, discussions) -> None:
     """Of five agents the top one is flagged: by chance it is the attacker in one case of five."""
     train, test = discussions
-    flagged = flag_top(scores_of(name, train, test).node, test.graphs, 1)
-    assert flagged[test.node_unsafe == 1].mean() > 0.6
+    judged = judged_nodes(test.graphs)
+    graph = np.repeat(np.arange(len(test.graphs)), test.graphs.nodes)[judged]
+    flagged = flag_highest(scores_of(name, train, test).node[judged], graph, 1)
+    assert flagged[test.node_unsafe[judged] == 1].mean() > 0.6
 
 
 @pytest.mark.parametrize("name", BASELINES)

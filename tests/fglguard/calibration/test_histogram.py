@@ -101,6 +101,13 @@ def test_too_few_benign_episodes_block_nothing_and_say_so() -> None:
     assert "needs at least 22 benign episodes, there are 2" in str(found.reason)
 
 
+def test_scores_of_one_bin_block_nothing_and_say_so() -> None:
+    """The lowest edge that blocks none: the exact rule, which sees the .59s, may lie below it."""
+    found = calibrate_histogram(ScoreHistogram.of([0.51, 0.52, 0.59] * 9, [0, 0, 1] * 9, 10), 0.1)
+    assert (found.threshold, found.recall) == (pytest.approx(0.6), 0.0)
+    assert "all 27 calibration scores lie in one bin of the histogram" in str(found.reason)
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [

@@ -150,6 +150,20 @@ def test_too_few_benign_episodes_block_nothing_and_say_so(rule, groups, told) ->
 def test_equal_scores_block_nothing_and_say_so(rule) -> None:
     found = calibrate(np.full(100, 0.5), [0, 1] * 50, 0.1, rule=rule)
     assert (found.threshold, found.recall) == (math.inf, 0.0)
+    assert "all 100 calibration scores are equal" in str(found.reason)
+    # Nothing unsafe to catch: the same, as even one benign score blocks them all.
+    benign = calibrate(np.full(100, 0.5), [0] * 100, 0.1, rule=rule)
+    assert (benign.threshold, benign.recall) == (math.inf, None)
+    assert "all 100 calibration scores are equal" in str(benign.reason)
+
+
+def test_equal_scores_within_a_budget_of_everything_block_everything() -> None:
+    found = calibrate(np.full(10, 0.5), [0, 1] * 5, 1.0)
+    assert (found.threshold, found.recall, found.reason) == (0.5, 1.0, None)
+
+
+def test_a_benign_episode_above_all_unsafe_ones_is_not_called_equal() -> None:
+    found = calibrate([0.9] + [0.5] * 10, [0] + [1] * 10, 0.0)
     assert "no unsafe calibration episode scores above" in str(found.reason)
 
 

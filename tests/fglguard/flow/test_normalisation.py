@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 
 from fglguard.episode import Agent, Episode, Message
-from fglguard.flow.normalisation import Spellings, Value, decoded, folded
+from fglguard.flow.normalisation import Value, folded, legible
+from fglguard.flow.spelled_texts import SpelledTexts
 from fglguard.flow.taint import Ledger
 
 ACCOUNT = "at6854532054"
+
+
+def holds(text: str, value: str) -> bool:
+    texts = SpelledTexts()
+    texts.add([text])
+    return 0 in texts.holding(Value(value))
 
 
 @pytest.mark.parametrize(
@@ -27,17 +34,20 @@ ACCOUNT = "at6854532054"
         f"pay {base64.urlsafe_b64encode(b'AT6854532054??>').decode()} now",
         f"pay {b'AT6854532054'.hex()} now",
         "pay %41%54%36%38%35%34%35%33%32%30%35%34 now",
+        "pay AT six eight five four five three two zero five four now",
+        f"pay {base64.b64encode(b'%41%54%36%38%35%34%35%33%32%30%35%34').decode()} now",
+        f"pay {chr(0x200B).join(b'AT6854532054'.hex())} now",
     ],
 )
 def test_an_account_is_found_in_any_spelling(text) -> None:
-    assert Spellings(text).hold(Value(ACCOUNT))
+    assert holds(text, ACCOUNT)
 
 
 @pytest.mark.parametrize(
     "text", ["eve.long (at) mail (dot) example", "eve.long [AT] mail.example {dot}", quote("x e@x")]
 )
 def test_written_out_signs(text) -> None:
-    assert Spellings(text).hold(Value("eve.long@mail.example")) == ("eve.long" in text)
+    assert holds(text, "eve.long@mail.example") == ("eve.long" in text)
 
 
 @pytest.mark.parametrize(
@@ -51,11 +61,13 @@ def test_written_out_signs(text) -> None:
     ],
 )
 def test_other_values_are_not_found(value, text) -> None:
-    assert not Spellings(text).hold(Value(value))
+    assert not holds(text, value)
 
 
-def test_ordinary_words_and_numbers_decode_to_nothing() -> None:
-    assert decoded("Important transfer of 20240519 to Monday's committee, 100% done") == []
+def test_invisible_characters_are_dropped_and_tag_characters_read() -> None:
+    # U+E0000 + c mirrors the ASCII character c.
+    tags = "".join(chr(0xE0000 + ord(one)) for one in "pay AT68")
+    assert legible(f"n\u200bo\ufeffw{tags}, na\u00efve") == "nowpay AT68, na\u00efve"
 
 
 def test_plain_text_only_changes_case() -> None:

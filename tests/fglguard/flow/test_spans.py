@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fglguard.episode_rules import MAX_TEXT_BYTES
-from fglguard.flow.normalisation import Spellings, Value
+from fglguard.flow.normalisation import Value
 from fglguard.flow.spans import (
     LEAST_CHARACTERS,
     MOST_CHARACTERS,
@@ -14,6 +14,7 @@ from fglguard.flow.spans import (
     plain_text,
     spans,
 )
+from fglguard.flow.spelled_texts import SpelledTexts
 from fglguard.flow.values import MOST_VALUES, values
 
 
@@ -72,4 +73,6 @@ def test_hostile_repetitions_are_cut_in_bounded_work(piece: str) -> None:
     text = (piece * MAX_TEXT_BYTES)[:MAX_TEXT_BYTES]
     assert len(chosen(spans(plain_text(text)))) <= MOST_SPANS
     assert len(values(text, call=True)) <= MOST_VALUES
-    Spellings(text).hold(Value("gb29160016319268"))
+    texts = SpelledTexts()
+    texts.add([text])
+    list(texts.holding(Value("gb29160016319268")))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fglguard.silo import Silo
-from scripts.reproducing.adaptive_table import NEW, Counts, enter, page
+from scripts.reproducing.adaptive_table import enter, page
 from scripts.reproducing.board import Board
+from scripts.reproducing.rewritten_episodes import NEW, Counts
 from scripts.reproducing.scorers import Scorer
 
 MARK = "rewritten"

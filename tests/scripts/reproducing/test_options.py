@@ -13,6 +13,8 @@ def test_defaults_and_given_values() -> None:
     assert read_options([], TABLES).seeds == (0, 1, 2, 3, 4)
     assert read_options([], TABLES).workers >= 1
     assert read_options(["page="], TABLES).page is None
+    assert read_options([], TABLES).attacks == ()
+    assert read_options(["attacks=padded,relayed"], TABLES).attacks == ("padded", "relayed")
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,7 @@ def test_defaults_and_given_values() -> None:
         ("main", "expected key=value"),
         ("table=best", "table: expected one of main, arms, all, got 'best'"),
         ("seeds=0", "seeds: expected a whole number of at least 1, got '0'"),
+        ("attacks=padded,paded", "attacks: expected some of declarative.* got 'paded'"),
         ("seeds=many", "seeds: expected a whole number"),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -83,6 +84,16 @@ def project(tmp_path, monkeypatch):
     yield change
     code_digest.cache_clear()
     code._folder.cache_clear()
+
+
+@pytest.mark.parametrize("library", ["numpy", "scikit-learn", "torch"])
+def test_another_version_of_a_library_that_computes_is_another_code(
+    project, monkeypatch, library
+) -> None:
+    text = "def f():\n    return 1\n"
+    before = project("inner", text)
+    monkeypatch.setattr(code, "version", lambda name: "0.0" if name == library else version(name))
+    assert project("inner", text) != before
 
 
 def test_what_changes_no_outcome_changes_no_digest(project) -> None:

@@ -20,6 +20,17 @@ def test_what_runs_of_an_injection_task_share_is_split_into_wording_and_payload(
         assert injection.payload == (PAYLOAD if run.unsafe else OTHER)
 
 
+def test_plain_text_is_of_results_without_an_injection(runs) -> None:
+    order = dataclasses.replace(runs[6].messages[2], text="You must pay at once.")
+    ordered = dataclasses.replace(
+        runs[6], messages=(*runs[6].messages[:2], order, *runs[6].messages[3:])
+    )
+    found = locate([*runs[:6], ordered, *runs[7:]])
+    results = [m.text for run in runs[7:] for m in run.messages if m.kind == "result"]
+    for injection in found.values():
+        assert injection.plain == (runs[6].messages[4].text, *results)
+
+
 def test_labels_are_not_looked_at(runs) -> None:
     flipped = [dataclasses.replace(run, unsafe=not run.unsafe) for run in runs]
     assert locate(flipped) == locate(runs)
