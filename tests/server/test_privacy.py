@@ -15,6 +15,7 @@ from privacy.masks import mask
 from server.app import app as server_app
 from server.inprocess import simulate
 
+pytestmark = pytest.mark.long
 MASKED = {"privacy__name": "aegis", "detector__preset": "paper"}
 
 
