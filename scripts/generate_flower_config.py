@@ -12,10 +12,10 @@ from fglguard.settings import RunSettings, Scalar, flatten, values_of
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def composed() -> dict[str, Scalar]:
-    """The default configuration as Flower carries it: checked, flat, dotted."""
+def composed(*overrides: str) -> dict[str, Scalar]:
+    """The default configuration, with overrides, as Flower carries it: checked, flat, dotted."""
     with initialize_config_dir(str(ROOT / "conf"), version_base=None):
-        config = compose("config")
+        config = compose("config", list(overrides))
     return values_of(RunSettings.from_flat(flatten(OmegaConf.to_container(config, resolve=True))))
 
 

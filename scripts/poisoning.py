@@ -171,7 +171,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     logging.getLogger("fglguard").setLevel(logging.CRITICAL)
-    config = composed() | {
+    config = composed("detector=paper", "privacy=none") | {
         "seed": arguments.seed,
         "corpus.name": "silos",
         "corpus.encoder": arguments.encoder,

@@ -116,7 +116,9 @@ def simulation() -> dict[str, float]:
 
 def ratios(case: Case) -> dict[str, float]:
     """Warm rounds of a case, ours and the plain loop's in turn."""
-    settings = RunSettings.from_flat({**composed(), **case.changes(), "output": "."})
+    settings = RunSettings.from_flat(
+        {**composed("detector=paper", "privacy=none"), **case.changes(), "output": "."}
+    )
     ours, plain = Cost(), Cost()
     with StepwiseRun(settings) as run:
         model = PlainModel(run.detector.dimension)

@@ -56,6 +56,9 @@ class Run:
     domains: tuple[str, ...] = ()
 
 
+_BASE = ("corpus=silos", "corpus.path=''", "privacy=none")
+
+
 class Laboratory:
     """What tables are made with.
 
@@ -196,9 +199,7 @@ class Laboratory:
         """The flat settings that Hydra composes, but for what is a run's own."""
         if overrides not in self._composed:
             with initialize_config_dir(str(CONF), version_base=None):
-                config = compose(
-                    "config", ["corpus=silos", "corpus.path=''", "privacy=none", *overrides]
-                )
+                config = compose("config", [*_BASE, *_detector(overrides), *overrides])
             # So named, the silos are made from the corpora where they are not there yet.
             real = self.path == self.options.path.resolve()
             values = flat_values(config)[0] | {
@@ -245,3 +246,9 @@ def _home(results: Mapping[str, Any], site: str) -> str:
     if site not in results["clients"]:
         raise FederationError(f"results.json: expected a client {site!r}, got none of that name")
     return str(results["clients"][site]["domain"])
+
+
+def _detector(overrides: tuple[str, ...]) -> tuple[str, ...]:
+    """The paper's detector, where a run names none."""
+    named = any(override.startswith("detector=") for override in overrides)
+    return () if named else ("detector=paper",)

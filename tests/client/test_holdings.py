@@ -22,7 +22,7 @@ def settings_of():
     def make(path):
         changes = {"corpus.path": str(path), "corpus.encoder": "hashed-words"}
         changes |= {"partition.kind": "iid", "federation.clients": 4}
-        return RunSettings.from_flat({**composed(), **changes})
+        return RunSettings.from_flat({**composed("detector=paper", "privacy=none"), **changes})
 
     return make
 

@@ -17,7 +17,7 @@ from scripts.generate_flower_config import composed
 def held(make_silo):
     changes = {"corpus.path": str(make_silo().path), "corpus.encoder": "hashed-words"}
     changes |= {"partition.kind": "iid", "federation.clients": 4}
-    settings = RunSettings.from_flat({**composed(), **changes})
+    settings = RunSettings.from_flat({**composed("detector=paper", "privacy=none"), **changes})
     calibration = replace(settings.calibration, scores="histogram", bins=10)
     return simulated_holdings(settings, 0, 4), calibration
 

@@ -24,7 +24,7 @@ def folder_and_silo(make_silo, tmp_path):
     from scripts.generate_flower_config import composed
 
     silo = make_silo()
-    config = composed() | {
+    config = composed("detector=paper", "privacy=none") | {
         "corpus.name": "silos",
         "corpus.path": str(silo.path),
         "corpus.encoder": "hashed-words",

@@ -257,7 +257,7 @@ def test_the_paper_detector_is_frozen() -> None:
 
 
 def test_the_default_settings_are_the_paper() -> None:
-    run = RunSettings.from_flat(composed()).detector
+    run = RunSettings.from_flat(composed("detector=paper", "privacy=none")).detector
     assert DetectorOptions.of(run) == PAPER == DetectorOptions()
 
 

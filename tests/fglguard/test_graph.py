@@ -183,7 +183,9 @@ def test_the_fingerprint_tells_features_apart_but_keeps_the_plain_ones():
 
 
 def test_settings_of_a_run_give_its_graphs():
-    run = RunSettings.from_flat(composed() | {"detector.rounds": 2}).detector
+    run = RunSettings.from_flat(
+        composed("detector=paper", "privacy=none") | {"detector.rounds": 2}
+    ).detector
     assert GraphSettings.of(run) == GraphSettings(2)
     for feature in ("receiver", "sender", "both", "none"):
         assert not GraphSettings.of(dataclasses.replace(run, edge_feature=feature)).messages

@@ -15,7 +15,7 @@ from scripts.generate_flower_config import composed
 @pytest.fixture
 def settings(tmp_path):
     changes = {"corpus.path": str(tmp_path / "silos" / "replay"), "corpus.encoder": "hashed-words"}
-    return RunSettings.from_flat({**composed(), **changes})
+    return RunSettings.from_flat({**composed("detector=paper", "privacy=none"), **changes})
 
 
 def test_what_a_killed_import_leaves_is_no_silo(settings, tmp_path, monkeypatch, make_silo):

@@ -16,7 +16,7 @@ def test_the_table_and_the_picture_show_every_client(make_silo, tmp_path, capsys
     """Of 24 safe and 24 unsafe or so training episodes nobody holds what purity has no use for."""
     silo = make_silo()
     settings = RunSettings.from_flat(
-        composed()
+        composed("detector=paper", "privacy=none")
         | {
             "corpus.name": "silos",
             "corpus.path": str(silo.path),

@@ -9,7 +9,7 @@ def run_config(tmp_path, make_silo):
 
     def make(**changes):
         silo = make_silo()
-        return composed() | {
+        return composed("detector=paper", "privacy=none") | {
             "corpus.name": "silos",
             "corpus.path": str(silo.path),
             "corpus.encoder": "hashed-words",
@@ -17,8 +17,6 @@ def run_config(tmp_path, make_silo):
             "federation.minimum_clients": 4,
             "federation.rounds": 3,
             "federation.connect_timeout": 0.1,
-            "privacy.name": "none",
-            "privacy.minimum_graphs": 1,
             "output": str(tmp_path / "run"),
             **{key.replace("__", "."): value for key, value in changes.items()},
         }

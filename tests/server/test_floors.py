@@ -26,7 +26,7 @@ def settings_of(tmp_path, make_episode):
         silo = Silo.create(tmp_path / "silo", episodes, splits=np.array(sides))
         silo.prepare(load_encoder("hashed-words"), GraphSettings())
         changes = {"corpus.path": str(silo.path), "corpus.encoder": "hashed-words"}
-        return RunSettings.from_flat({**composed(), **changes})
+        return RunSettings.from_flat({**composed("detector=paper", "privacy=none"), **changes})
 
     return make
 

@@ -38,7 +38,7 @@ def run(folder, episodes, splits, preset):
     graph = GraphSettings(rounds, **PRESET_FEATURES[preset])
     silo.prepare(load_encoder("hashed-words"), graph)
     splits.write(folder / "splits.json")
-    values = composed() | {
+    values = composed("detector=paper", "privacy=none") | {
         "corpus.name": "silos",
         "corpus.path": str(silo.path),
         "corpus.encoder": "hashed-words",

@@ -51,7 +51,7 @@ def consortium(tmp_path_factory, make_episode):
 
 @pytest.fixture(scope="module")
 def sites(consortium):
-    settings = RunSettings.from_flat(composed())
+    settings = RunSettings.from_flat(composed("detector=paper", "privacy=none"))
     return consortium.deal(["a", "b"], 4, settings.partition, seed=0)
 
 
@@ -68,7 +68,7 @@ def federation(tmp_path, sites):
         roster = tmp_path / f"{name}.json"
         write_roster(roster, sites, capped=capped)
         config = {
-            **composed(),
+            **composed("detector=paper", "privacy=none"),
             "corpus.name": "silos",
             "corpus.encoder": "hashed-words",
             "federation.roster": str(roster),

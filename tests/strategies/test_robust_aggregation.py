@@ -19,7 +19,7 @@ from strategies.robust_aggregation import (
 )
 from strategies.weighting import domain_balanced_weights, size_weights, weighted_sum
 
-SETTINGS = RunSettings.from_flat(composed()).strategy
+SETTINGS = RunSettings.from_flat(composed("detector=paper", "privacy=none")).strategy
 MEDIAN = dataclasses.replace(SETTINGS, aggregation="median")
 TRIMMED = dataclasses.replace(SETTINGS, aggregation="trimmed_mean", trim=0.25)
 

@@ -31,7 +31,7 @@ def sweep(tmp_path_factory, make_episode):
     ]
     silo = Silo.create(root / "silo", episodes)
     silo.prepare(load_encoder("hashed-words"), GraphSettings())
-    base = composed() | {
+    base = composed("detector=paper", "privacy=none") | {
         "corpus.name": "silos",
         "corpus.path": str(silo.path),
         "corpus.encoder": "hashed-words",

@@ -47,7 +47,7 @@ def run_values(make_silo, tmp_path) -> str:
         "federation.rounds": 1,
         "output": str(tmp_path / "run"),
     }
-    return json.dumps({**composed(), **changes})
+    return json.dumps({**composed("detector=paper", "privacy=none"), **changes})
 
 
 def test_what_a_run_needs_is_behind_it_and_what_draws_is_not() -> None:

@@ -12,7 +12,10 @@ from scripts.sweep.digest import outcome_digest
 
 def test_the_content_of_a_splits_file_counts(make_silo, tmp_path) -> None:
     silo = make_silo(("a",), 12)
-    values = composed() | {"corpus.path": str(silo.path), "corpus.encoder": "hashed-words"}
+    values = composed("detector=paper", "privacy=none") | {
+        "corpus.path": str(silo.path),
+        "corpus.encoder": "hashed-words",
+    }
     settings = RunSettings.from_flat(values)
     codes = np.asarray(silo.split)
 
@@ -28,7 +31,10 @@ def test_the_content_of_a_splits_file_counts(make_silo, tmp_path) -> None:
 
 def test_other_code_is_another_point(make_silo, monkeypatch) -> None:
     silo = make_silo(("a",), 12)
-    values = composed() | {"corpus.path": str(silo.path), "corpus.encoder": "hashed-words"}
+    values = composed("detector=paper", "privacy=none") | {
+        "corpus.path": str(silo.path),
+        "corpus.encoder": "hashed-words",
+    }
     settings = RunSettings.from_flat(values)
     before = outcome_digest(settings)
     assert outcome_digest(settings) == before

@@ -17,7 +17,7 @@ from scripts.sweep.point import folders_of, read_points, readable_name
 @pytest.fixture
 def settings(make_silo):
     values = {"corpus.path": str(make_silo().path), "corpus.encoder": "hashed-words"}
-    return RunSettings.from_flat(composed() | values)
+    return RunSettings.from_flat(composed("detector=paper", "privacy=none") | values)
 
 
 def test_only_what_decides_the_outcome_is_in_the_digest(settings, tmp_path):
@@ -52,14 +52,23 @@ def compose(values, **changes):
 
 def test_points_are_named_by_what_differs_between_them():
     points = read_points(
-        [(("strategy=fedprox", f"seed={n}"), compose(composed(), seed=n)) for n in (0, 1)]
+        [
+            (
+                ("strategy=fedprox", f"seed={n}"),
+                compose(composed("detector=paper", "privacy=none"), seed=n),
+            )
+            for n in (0, 1)
+        ]
     )
     assert [point.label for point in points] == [("seed=0",), ("seed=1",)]
     assert [point.settings.seed for point in points] == [0, 1]
 
 
 def test_a_point_with_a_wrong_setting_has_that_as_its_problem():
-    composed_points = [((f"seed={n}",), compose(composed(), seed=n)) for n in (0, -1, "???")]
+    composed_points = [
+        ((f"seed={n}",), compose(composed("detector=paper", "privacy=none"), seed=n))
+        for n in (0, -1, "???")
+    ]
     good, negative, missing = read_points(composed_points)
     assert good.problem is None
     assert "seed: expected at least 0" in negative.problem
@@ -67,7 +76,10 @@ def test_a_point_with_a_wrong_setting_has_that_as_its_problem():
 
 
 def test_a_sweep_over_folders_is_refused():
-    both = [((f"output={n}",), compose(composed(), output=n)) for n in "ab"]
+    both = [
+        ((f"output={n}",), compose(composed("detector=paper", "privacy=none"), output=n))
+        for n in "ab"
+    ]
     with pytest.raises(SettingsError, match="output: expected one value"):
         read_points(both)
 
@@ -84,7 +96,7 @@ def test_a_folder_is_found_by_its_digest_whatever_its_name(settings, tmp_path):
             (
                 ("seed=0",),
                 compose(
-                    composed()
+                    composed("detector=paper", "privacy=none")
                     | {"corpus.path": settings.corpus.path, "corpus.encoder": "hashed-words"}
                 ),
             )
