@@ -1,5 +1,6 @@
 """Where in a transformer a text's inputs reach a weight, and so show in its gradient."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ class Channel:
         if len(found) == 1:
             return found[0]
         return torch.cat(
-            [value * len(value) ** 0.5 / value.norm().clamp_min(1e-30) for value in found]
+            [value * math.sqrt(len(value)) / value.norm().clamp_min(1e-30) for value in found]
         )
 
     def sigma(self, export: Export, sigmas: Mapping[str, float]) -> float:
@@ -71,7 +72,7 @@ class Channel:
         if len(known) == 1:
             return sigmas[known[0]]
         return max(
-            sigmas[part.name] * _outputs(part) ** 0.5 / export[part.name].norm().item()
+            sigmas[part.name] * math.sqrt(_outputs(part)) / export[part.name].norm().item()
             for part in self.parts
             if part.name in export
         )

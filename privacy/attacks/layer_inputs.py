@@ -67,7 +67,7 @@ def candidate_inputs(
     """
     known = len(context)
     found = []
-    for some in candidates.split(_TOGETHER):
+    for some in torch.split(candidates, _TOGETHER):
         ids = torch.cat([torch.tensor(context, dtype=torch.long), some])
         places = torch.tensor([*positions, *[position] * len(some)])
         sees = torch.eye(len(ids), dtype=torch.bool)

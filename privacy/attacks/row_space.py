@@ -61,7 +61,8 @@ def distance(inputs: Tensor, basis: Tensor) -> Tensor:
     Nothing lies in an empty space: 1.
     """
     unit = inputs / inputs.norm(dim=-1, keepdim=True).clamp_min(torch.finfo(inputs.dtype).tiny)
-    return (unit - (unit @ basis) @ basis.t()).norm(dim=-1)
+    outside: Tensor = (unit - (unit @ basis) @ basis.t()).norm(dim=-1)
+    return outside
 
 
 def _singular(gradient: Tensor) -> tuple[Tensor, Tensor]:

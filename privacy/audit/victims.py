@@ -102,7 +102,8 @@ def make_victim(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = _BUILDERS[family](size, tokenizer.get_vocab_size())
-    return Victim(family, model.eval(), tokenizer, size.positions)
+    model.train(False)
+    return Victim(family, model, tokenizer, size.positions)
 
 
 def train_victim(
@@ -163,7 +164,7 @@ def _bert(size: Size, vocabulary: int) -> PreTrainedModel:
     return BertForSequenceClassification(
         BertConfig(
             **_shape(size, vocabulary),
-            **{"num_labels": CLASSES},
+            id2label={number: str(number) for number in range(CLASSES)},
             intermediate_size=4 * size.width,
             hidden_dropout_prob=0.0,
             attention_probs_dropout_prob=0.0,
