@@ -100,9 +100,7 @@ def gradient(
     }
     if not trained:
         raise PrivacyError(f"{type(model).__name__}: none of the parameters asked for trains")
-    found = torch.autograd.grad(
-        task_loss(model, batch), list(trained.values()), allow_unused=True
-    )
+    found = torch.autograd.grad(task_loss(model, batch), list(trained.values()), allow_unused=True)
     missing = [name for name, value in zip(trained, found, strict=True) if value is None]
     if missing:
         raise PrivacyError(f"the loss does not depend on {', '.join(missing[:5])}")

@@ -12,9 +12,7 @@ from torch import Tensor, nn
 from privacy.attacks.observation import Export
 from privacy.roles import Part, Role, parts_of
 
-Kind = Literal[
-    "attention", "query", "key", "value", "output", "expansion", "contraction", "head"
-]
+Kind = Literal["attention", "query", "key", "value", "output", "expansion", "contraction", "head"]
 """`attention`: all of Q, K, V that were exported, stacked."""
 
 _BLOCK = re.compile(r"\.(\d+)\.")
@@ -72,7 +70,7 @@ class Channel:
         if len(known) == 1:
             return sigmas[known[0]]
         return max(
-            sigmas[part.name] * math.sqrt(_outputs(part)) / export[part.name].norm().item()
+            sigmas[part.name] * math.sqrt(_outputs(part)) / float(export[part.name].norm())
             for part in self.parts
             if part.name in export
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,10 @@ class TextAttack(Protocol):
         ...
 
 
-class CandidateAttack(Protocol):
+Candidates = TypeVar("Candidates", contravariant=True)
+
+
+class CandidateAttack(Protocol[Candidates]):
     """Ranks candidates, texts or episodes, by how likely each was in the batch.
 
     Attributes:
@@ -54,6 +57,6 @@ class CandidateAttack(Protocol):
 
     name: str
 
-    def __call__(self, seen: Observation, candidates: object) -> NDArray[np.float64]:
+    def __call__(self, seen: Observation, candidates: Candidates) -> NDArray[np.float64]:
         """A score for each candidate; the largest is the likeliest."""
         ...

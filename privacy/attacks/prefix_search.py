@@ -50,7 +50,7 @@ def prefix_search(
     growing: list[tuple[float, Tokens]] = [(0.0, ())]
     finished: list[tuple[float, Tokens]] = []
     for _ in range(longest):
-        grown = []
+        grown: list[tuple[float, Tokens]] = []
         for total, prefix in growing:
             followers = _followers(model, checks, prefix, tolerance, beam)
             if not followers:
@@ -93,8 +93,6 @@ def _followers(
 def _longest(found: Sequence[tuple[float, Tokens]]) -> list[Tokens]:
     """Texts in order of mean cost, without those that another one continues."""
     texts = {text for _, text in found if text}
-    whole = {
-        text for text in texts if not any(o != text and o[: len(text)] == text for o in texts)
-    }
+    whole = {text for text in texts if not any(o != text and o[: len(text)] == text for o in texts)}
     mean = {text: cost / len(text) for cost, text in found if text in whole}
     return sorted(mean, key=lambda text: (mean[text], text))

@@ -89,9 +89,7 @@ def sentence_costs(model: PreTrainedModel, check: Check, texts: Sequence[Tokens]
     return cost.sum(1) / present.sum(1)
 
 
-def sentence_search(
-    model: PreTrainedModel, check: Check, length: int, starts: int
-) -> list[Tokens]:
+def sentence_search(model: PreTrainedModel, check: Check, length: int, starts: int) -> list[Tokens]:
     """Sentences of a known length that fit a module of the first block, without a threshold.
 
     Each position takes the token that costs least beside the others' current guesses; those not yet

@@ -14,7 +14,6 @@ from privacy.attacks.row_space import Basis, by_tolerance, distance
 from privacy.attacks.sentence_search import (
     assemble,
     fitting_tokens,
-    sentence_costs,
     sentence_search,
 )
 from privacy.attacks.text_length import text_length
@@ -35,7 +34,7 @@ class Search:
         beam: Texts followed at once.
     """
 
-    tolerance: float | None = 0.05
+    tolerance: float | None = 0.005
     longest: int = 32
     beam: int = 8
 
@@ -113,10 +112,7 @@ def _encoder_texts(
             return _every_choice(fitting)
         return assemble(model, fitting, checks[1], search.beam)
     length = text_length(model, seen.exports[0]) or search.longest
-    found = sentence_search(model, checks[0], length, max(1, search.beam // 4))
-    if search.tolerance is None:
-        return found
-    return [text for text in found if _fits(model, checks[0], text, search.tolerance)]
+    return sentence_search(model, checks[0], length, max(1, search.beam // 4))
 
 
 def _every_choice(fitting: list[list[int]]) -> list[Tokens]:
@@ -125,7 +121,3 @@ def _every_choice(fitting: list[list[int]]) -> list[Tokens]:
     return [
         tuple(tokens[min(rank, len(tokens) - 1)] for tokens in fitting) for rank in range(deepest)
     ]
-
-
-def _fits(model: PreTrainedModel, check: Check, text: Tokens, tolerance: float) -> bool:
-    return bool(torch.all(sentence_costs(model, check, [text]) < tolerance))
