@@ -1,4 +1,4 @@
-"""The loss of a batch of texts and its gradient, as a client computes and an attacker repeats it."""
+"""The loss of a batch of texts and its gradient: a client computes it, an attacker repeats it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -42,6 +42,18 @@ def transformer(model: nn.Module) -> PreTrainedModel:
 def is_decoder(model: PreTrainedModel) -> bool:
     """Whether it predicts the next token; a classifier over an encoder otherwise."""
     return bool(model.can_generate())
+
+
+def classes(model: PreTrainedModel) -> int:
+    """Of a classifier's task.
+
+    Raises:
+        PrivacyError: The model's configuration does not say.
+    """
+    count = model.config.num_labels
+    if not isinstance(count, int) or count < 1:
+        raise PrivacyError(f"expected a classifier's num_labels of at least 1, got {count!r}")
+    return count
 
 
 def pad(texts: Sequence[Tokens], filler: int = 0) -> tuple[Tensor, Tensor]:

@@ -2,12 +2,16 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from privacy.attacks.observation import Observation, TextAttack, Tokens
+from privacy.attacks.observation import CandidateAttack, Observation, TextAttack, Tokens
+
+Candidates = TypeVar("Candidates")
 
 Average = Literal["mean", "median"]
 
@@ -58,3 +62,25 @@ class Averaged:
     def __call__(self, seen: Observation) -> list[Tokens]:
         """What the attack finds in the average."""
         return self.attack(averaged(seen, self.average))
+
+
+@dataclass(frozen=True)
+class AveragedRanking(Generic[Candidates]):
+    """An attack on a bank of candidates, on the average of all exports.
+
+    Attributes:
+        attack: On candidates.
+        average: Mean or median.
+    """
+
+    attack: CandidateAttack[Candidates]
+    average: Average = "mean"
+
+    @property
+    def name(self) -> str:
+        """In the audit's table."""
+        return f"{self.attack.name}, {self.average} of exports"
+
+    def __call__(self, seen: Observation, candidates: Candidates) -> NDArray[np.float64]:
+        """The attack's scores in the average."""
+        return self.attack(averaged(seen, self.average), candidates)

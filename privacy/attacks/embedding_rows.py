@@ -36,7 +36,8 @@ def outlying_rows(gradient: Tensor) -> Tensor:
         spread = (norms - middle).abs().median() / 0.6745
         chosen = norms > middle + _STANDING_OUT * spread
     rows = chosen.nonzero().squeeze(1)
-    return rows[norms[rows].argsort(descending=True)]
+    longest: Tensor = rows[norms[rows].argsort(descending=True)]
+    return longest
 
 
 @dataclass(frozen=True)

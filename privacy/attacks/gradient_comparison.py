@@ -1,18 +1,18 @@
 """Which of a bank of texts gives a gradient like the one seen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from privacy.attacks.observation import Observation, Tokens
+from privacy.attacks.scales import flatten, scales_of
 from privacy.roles import Role, parts_of
-from privacy.text_task import TextBatch, gradient, is_decoder, transformer
+from privacy.text_task import TextBatch, classes, gradient, is_decoder, transformer
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class GradientComparison:
         if not names:
             return np.zeros(len(candidates))
         model = transformer(seen.model)
-        scales = _scales(seen, names)
-        target = _flat(export, names, scales)
+        scales = scales_of(seen, names)
+        target = flatten(export, scales)
         return np.array(
             [
                 max(
-                    _cosine(_flat(gradient(model, batch, names), names, scales), target)
+                    _cosine(flatten(gradient(model, batch, names), scales), target)
                     for batch in _labelled(model, text)
                 )
                 for text in candidates
@@ -62,22 +62,7 @@ POSITIONS: frozenset[StrEnum] = frozenset((Role.POSITION_EMBEDDING,))
 def _labelled(model: PreTrainedModel, text: Tokens) -> list[TextBatch]:
     if is_decoder(model):
         return [TextBatch((text,))]
-    return [TextBatch((text,), (label,)) for label in range(model.config.num_labels)]
-
-
-def _scales(seen: Observation, names: Sequence[str]) -> dict[str, float]:
-    """One over sigma; parts without noise outweigh all that has some, and so stand alone."""
-    open_names = [name for name in names if name not in seen.sigma]
-    if open_names:
-        norms = {name: float(seen.exports[0][name].norm()) for name in open_names}
-        return {name: 1 / norm if norm else 0.0 for name, norm in norms.items()}
-    return {name: 1 / seen.sigma[name] for name in names}
-
-
-def _flat(
-    values: Mapping[str, Tensor], names: Sequence[str], scales: Mapping[str, float]
-) -> Tensor:
-    return torch.cat([values[name].flatten() * scales[name] for name in names if name in scales])
+    return [TextBatch((text,), (label,)) for label in range(classes(model))]
 
 
 def _cosine(first: Tensor, second: Tensor) -> float:

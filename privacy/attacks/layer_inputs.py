@@ -12,10 +12,10 @@ from privacy.attacks.observation import Tokens
 from privacy.text_task import pad
 
 _TOGETHER = 256
-"""Candidates in one row: attention's cost grows with the square of a row, calls with their number."""
+"""Candidates in one row: attention costs the square of a row, and every call its overhead."""
 
 
-class _Reached(Exception):  # noqa: N818
+class _Reached(Exception):
     """The module was reached: nothing after it needs computing."""
 
 
@@ -54,8 +54,8 @@ def candidate_inputs(
 
     All candidates are one row: each attends to the context and itself alone, by the mask, and all
     have the same position, so that the context is computed once for many candidates and not once
-    for each. For a decoder, whose context comes before, this is exact in every block; for an encoder
-    in the first one, beyond which a context's tokens would see the candidate.
+    for each. For a decoder, whose context comes before, this is exact in every block; for an
+    encoder in the first one, beyond which a context's tokens would see the candidate.
 
     Args:
         model: In evaluation mode.

@@ -31,8 +31,9 @@ def filter_response(gradient: Tensor, inputs: Tensor, sigma: float) -> Tensor:
     """
     unit = inputs / inputs.norm(dim=-1, keepdim=True).clamp_min(1e-30)
     outputs = len(gradient)
-    energy = (unit @ gradient.t()).square().sum(-1) / sigma**2
-    return (energy - outputs) / math.sqrt(2 * outputs)
+    energy: Tensor = (unit @ gradient.t()).square().sum(-1) / sigma**2
+    response: Tensor = (energy - outputs) / math.sqrt(2 * outputs)
+    return response
 
 
 @dataclass(frozen=True)

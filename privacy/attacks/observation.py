@@ -32,13 +32,12 @@ class Observation:
 
 
 class TextAttack(Protocol):
-    """Reconstructs a batch's texts from nothing but the observation.
+    """Reconstructs a batch's texts from nothing but the observation."""
 
-    Attributes:
-        name: In the audit's table.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """In the audit's table."""
+        ...
 
     def __call__(self, seen: Observation) -> list[Tokens]:
         """The texts it believes were in the batch, the best first; empty if it finds none."""
@@ -49,13 +48,12 @@ Candidates = TypeVar("Candidates", contravariant=True)
 
 
 class CandidateAttack(Protocol[Candidates]):
-    """Ranks candidates, texts or episodes, by how likely each was in the batch.
+    """Ranks candidates, texts or episodes, by how likely each was in the batch."""
 
-    Attributes:
-        name: In the audit's table.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """In the audit's table."""
+        ...
 
     def __call__(self, seen: Observation, candidates: Candidates) -> NDArray[np.float64]:
         """A score for each candidate; the largest is the likeliest."""

@@ -5,8 +5,8 @@ Principal component pursuit (Candès, Li, Ma and Wright, 2011):
     min |L|_* + lambda |S|_1   so that   L + S = M,   lambda = 1 / sqrt(max(m, n))
 
 by the inexact augmented Lagrangian method (Lin, Chen and Ma, 2010): singular values of
-M - S + Y / mu are shrunk by 1 / mu, entries of M - L + Y / mu by lambda / mu, and Y takes up what is
-left over while mu grows.
+M - S + Y / mu are shrunk by 1 / mu, entries of M - L + Y / mu by lambda / mu, and Y takes up what
+is left over while mu grows.
 """
 
 import math
@@ -52,10 +52,12 @@ def low_rank_part(matrix: Tensor) -> Tensor:
 
 
 def _shrink(values: Tensor, by: float) -> Tensor:
-    return values.sign() * (values.abs() - by).clamp_min(0)
+    shrunk: Tensor = values.sign() * (values.abs() - by).clamp_min(0)
+    return shrunk
 
 
 def _shrink_values(matrix: Tensor, by: float) -> Tensor:
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
     kept = (values - by).clamp_min(0)
-    return (left * kept) @ right
+    shrunk: Tensor = (left * kept) @ right
+    return shrunk

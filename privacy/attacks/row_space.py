@@ -5,8 +5,8 @@ combination of the inputs. If it has rank p, the inputs are the only likely text
 row space (DAGER, arXiv 2405.15586).
 
 Keys are an exception. A softmax doesn't change if the same is added to all scores, so that
-sum_i dL/dk_i = 0 over each query's keys: of p inputs their gradient spans the p - 1 differences, and
-no input itself lies in it. Stacked on the gradients of queries or values, which read the same
+sum_i dL/dk_i = 0 over each query's keys: of p inputs their gradient spans the p - 1 differences,
+and no input itself lies in it. Stacked on the gradients of queries or values, which read the same
 input, they do no harm.
 """
 
@@ -23,7 +23,7 @@ Basis = Callable[[Tensor, float], Tensor]
 def by_tolerance(tolerance: float = 1e-7) -> Basis:
     """Singular values above `tolerance` times the largest: what an undefended gradient calls for.
 
-    Rounding a gradient to float32 leaves some 3e-8 of the largest singular value in every direction.
+    Rounding to float32 leaves some 3e-8 of the largest singular value in every direction.
 
     A gradient of full rank spans every vector, so that it says nothing: its basis is empty.
     """

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
@@ -51,17 +50,19 @@ class SpanCheck:
         basis: Of a gradient's row space.
         search: How far to look.
         clean: Applied to gradients first.
+        label: Beginning of the attack's name.
     """
 
     kind: Kind
     basis: Basis = field(default_factory=by_tolerance)
     search: Search = field(default_factory=Search)
     clean: Callable[[Tensor], Tensor] = _as_it_is
+    label: str = "span check"
 
     @property
     def name(self) -> str:
         """In the audit's table."""
-        return f"span check, {self.kind}"
+        return f"{self.label}, {self.kind}"
 
     def __call__(self, seen: Observation) -> list[Tokens]:
         """The texts found, the best first; none if the weight was not exported or spans all."""
