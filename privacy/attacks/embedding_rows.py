@@ -20,7 +20,8 @@ def outlying_rows(gradient: Tensor) -> Tensor:
     A tied output embedding makes every row's gradient non-zero, yet the tokens of the text have the
     longest. A row stands out if its norm lies eight standard deviations above the median, which of
     Gaussian noise not one in 10^15 does; the standard deviation is estimated by the median absolute
-    deviation over 0.6745 (Hampel, 1974).
+    deviation over 0.6745 (Hampel, 1974). Of those that do, the ones before the steepest drop from
+    one row to the next: other words that the model expected have rows of middling length.
 
     Args:
         gradient: [rows, d].
@@ -29,15 +30,17 @@ def outlying_rows(gradient: Tensor) -> Tensor:
         Their numbers, the longest row's first.
     """
     norms = torch.linalg.vector_norm(gradient, dim=1)
+    order: Tensor = norms.argsort(descending=True)
+    ordered = norms[order]
     if bool((norms == 0).any()):
-        chosen = norms > 0
-    else:
-        middle = norms.median()
-        spread = (norms - middle).abs().median() / 0.6745
-        chosen = norms > middle + _STANDING_OUT * spread
-    rows = chosen.nonzero().squeeze(1)
-    longest: Tensor = rows[norms[rows].argsort(descending=True)]
-    return longest
+        return torch.narrow(order, 0, 0, int((ordered > 0).sum()))
+    middle = norms.median()
+    spread = (norms - middle).abs().median() / 0.6745
+    outlying = int((ordered > middle + _STANDING_OUT * spread).sum())
+    if not outlying:
+        return torch.narrow(order, 0, 0, 0)
+    drops = ordered[:outlying] / ordered[1 : outlying + 1]
+    return torch.narrow(order, 0, 0, int(drops.argmax()) + 1)
 
 
 @dataclass(frozen=True)

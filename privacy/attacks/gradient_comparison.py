@@ -1,13 +1,13 @@
 """Which of a bank of texts gives a gradient like the one seen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from privacy.attacks.observation import Observation, Tokens
 from privacy.attacks.scales import flatten, scales_of
@@ -19,9 +19,9 @@ from privacy.text_task import TextBatch, classes, gradient, is_decoder, transfor
 class GradientComparison:
     """Cosine between a candidate's gradient and the export, over parameters of chosen roles.
 
-    Each parameter is divided by the noise's sigma first, where there is noise: with Gaussian noise
-    of unequal sizes that is the most powerful linear test for a gradient known but for its size.
-    Without noise, by the norm of what was seen. A classifier's candidate is tried with each class.
+    Parameters are scaled by `scales_of`. What all candidates have in common, above all a class's
+    direction, tells nothing: the bank's mean gradient (one for each class) is projected out of both
+    sides. A classifier's candidate is tried with each class.
 
     Attributes:
         roles: Only these; empty: everything exported.
@@ -43,13 +43,19 @@ class GradientComparison:
             return np.zeros(len(candidates))
         model = transformer(seen.model)
         scales = scales_of(seen, names)
-        target = flatten(export, scales)
+        labels: list[tuple[int, ...]] = [()]
+        if not is_decoder(model):
+            labels = [(label,) for label in range(classes(model))]
+
+        def own(text: Tokens, label: tuple[int, ...]) -> Tensor:
+            return flatten(gradient(model, TextBatch((text,), label), scales), scales)
+
+        # Twice, rather than to hold every candidate's gradient in memory at once.
+        common = _common([_mean(own, candidates, label) for label in labels], len(candidates))
+        target = _without(flatten(export, scales), common)
         return np.array(
             [
-                max(
-                    _cosine(flatten(gradient(model, batch, names), scales), target)
-                    for batch in _labelled(model, text)
-                )
+                max(_cosine(_without(own(text, label), common), target) for label in labels)
                 for text in candidates
             ]
         )
@@ -58,11 +64,32 @@ class GradientComparison:
 BIASES_AND_NORMS: frozenset[StrEnum] = frozenset((Role.BIAS, Role.NORMALISATION))
 POSITIONS: frozenset[StrEnum] = frozenset((Role.POSITION_EMBEDDING,))
 
+_FEW = 4
+"""In a smaller bank, the mean is no more than its members."""
 
-def _labelled(model: PreTrainedModel, text: Tokens) -> list[TextBatch]:
-    if is_decoder(model):
-        return [TextBatch((text,))]
-    return [TextBatch((text,), (label,)) for label in range(classes(model))]
+
+def _mean(
+    own: Callable[[Tokens, tuple[int, ...]], Tensor],
+    candidates: Sequence[Tokens],
+    label: tuple[int, ...],
+) -> Tensor:
+    total = own(candidates[0], label)
+    for text in candidates[1:]:
+        total = total + own(text, label)
+    return total / len(candidates)
+
+
+def _common(means: Sequence[Tensor], candidates: int) -> Tensor:
+    """An orthonormal basis [P, classes] of the mean gradients; empty for a small bank."""
+    stacked = torch.stack(list(means), dim=1)
+    if candidates < _FEW:
+        return stacked[:, :0]
+    basis: Tensor = torch.linalg.qr(stacked)[0]
+    return basis
+
+
+def _without(values: Tensor, common: Tensor) -> Tensor:
+    return values - common @ (common.t() @ values)
 
 
 def _cosine(first: Tensor, second: Tensor) -> float:

@@ -10,7 +10,7 @@ from privacy.plans import plan_of
 
 
 def test_rows_of_a_bag_of_words():
-    """The gradient of w . sum_i E[t_i] is n_t w in row t: non-zero where t occurs, longest first."""
+    """The gradient of w . sum_i E[t_i] is n_t w in row t: not zero where t occurs."""
     embedding = torch.nn.Embedding(20, 4)
     embedding(torch.tensor([7, 3, 7])).sum().backward()
     assert outlying_rows(embedding.weight.grad).tolist() == [7, 3]
