@@ -7,7 +7,6 @@ from torch import Tensor
 
 from privacy.attacks.observation import Observation
 
-
 _ROUNDING = 1e-6
 """Of the largest norm: a gradient below is zero but for rounding, as that of a key's bias is."""
 

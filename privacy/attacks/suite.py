@@ -45,7 +45,7 @@ def adaptive_attacks(length: int, rank: int | None = None) -> list[TextAttack]:
         length: Tokens of a text where an update does not tell.
         rank: Of a span after robust PCA; `length` if None.
     """
-    forced = Search(tolerance=None, longest=length, beam=4)
+    forced = Search(tolerance=None, longest=length, beam=2)
     basis = by_rank(rank or length)
     return [
         RowNormRanking(length),

@@ -8,10 +8,8 @@ from privacy.attacks.observation import Observation, Tokens
 from privacy.attacks.row_space import Basis, above_noise, by_rank
 from privacy.attacks.span_check import Search, SpanCheck
 
-
-def ranks(most: int) -> tuple[int, ...]:
-    """Every rank up to 4, and doubling from there."""
-    return tuple(rank for rank in (1, 2, 3, 4, 8, 16, 32, 64, 128) if rank <= most)
+RANKS = (1, 2, 4, 8, 16, 32)
+"""Doubling: what rank k + 1 adds to rank k is one direction of many."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,8 @@ class SvdTruncation:
     """
 
     kind: Kind
-    tried: Sequence[int] = ranks(32)
-    search: Search = field(default_factory=lambda: Search(tolerance=None, longest=16, beam=4))
+    tried: Sequence[int] = RANKS
+    search: Search = field(default_factory=lambda: Search(tolerance=None, longest=16, beam=2))
 
     @property
     def name(self) -> str:
