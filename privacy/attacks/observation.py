@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,28 +32,29 @@ class Observation:
 
 
 class TextAttack(Protocol):
-    """Reconstructs a batch's texts from nothing but the observation.
+    """Reconstructs a batch's texts from nothing but the observation."""
 
-    Attributes:
-        name: In the audit's table.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """In the audit's table."""
+        ...
 
     def __call__(self, seen: Observation) -> list[Tokens]:
         """The texts it believes were in the batch, the best first; empty if it finds none."""
         ...
 
 
-class CandidateAttack(Protocol):
-    """Ranks candidates, texts or episodes, by how likely each was in the batch.
+Candidates = TypeVar("Candidates", contravariant=True)
 
-    Attributes:
-        name: In the audit's table.
-    """
 
-    name: str
+class CandidateAttack(Protocol[Candidates]):
+    """Ranks candidates, texts or episodes, by how likely each was in the batch."""
 
-    def __call__(self, seen: Observation, candidates: object) -> NDArray[np.float64]:
+    @property
+    def name(self) -> str:
+        """In the audit's table."""
+        ...
+
+    def __call__(self, seen: Observation, candidates: Candidates) -> NDArray[np.float64]:
         """A score for each candidate; the largest is the likeliest."""
         ...

@@ -1,8 +1,13 @@
 """One tiny model a family of transformers: two blocks of width 16, 50 tokens."""
 
+import functools
+
 import pytest
 import torch
 import transformers
+
+from privacy.audit.sentences import sentences
+from privacy.audit.victims import Size, make_victim
 
 _SIZES = {"vocab_size": 50, "bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
 _BLOCKS = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -40,3 +45,17 @@ def make_model():
             return build(config)
 
     return make
+
+
+SIZE = Size(width=64, vocabulary=400, positions=32)
+
+
+@functools.cache
+def _victim(family):
+    return make_victim(family, sentences(200), size=SIZE)
+
+
+@pytest.fixture
+def victim_of():
+    """Victims of five families, untrained, of width 64; one is made once for all tests."""
+    return _victim

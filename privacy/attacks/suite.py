@@ -1,0 +1,71 @@
+"""Which attacks on texts there are: those AEGIS was measured against, and all of the box."""
+
+from typing import get_args
+
+from privacy.attacks.averaging import Averaged
+from privacy.attacks.channels import Kind
+from privacy.attacks.embedding_rows import EmbeddingRows, HeadRows, RowNormRanking
+from privacy.attacks.gradient_matching import GradientMatching
+from privacy.attacks.matched_filter import MatchedFilter
+from privacy.attacks.observation import TextAttack
+from privacy.attacks.robust_pca import low_rank_part
+from privacy.attacks.row_space import above_noise, by_rank
+from privacy.attacks.span_check import Search, SpanCheck
+from privacy.attacks.svd_truncation import SvdTruncation
+
+_MASKED_KINDS: tuple[Kind, ...] = ("expansion", "contraction", "head")
+"""Weights that a mask covers with noise; attention is frozen."""
+
+
+def paper_attacks() -> list[TextAttack]:
+    """Through the three channels that AEGIS closes: embedding rows, attention, MLP expansion."""
+    return [EmbeddingRows(), SpanCheck("attention"), SpanCheck("output"), SpanCheck("expansion")]
+
+
+def direct_attacks(length: int) -> list[TextAttack]:
+    """All that take an export at its word.
+
+    Args:
+        length: Tokens of a text where an update does not tell.
+    """
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    return [
+        EmbeddingRows(),
+        HeadRows(),
+        *(SpanCheck(kind) for kind in kinds if kind != "key"),
+        GradientMatching(length=length),
+        GradientMatching(length=length, prior=0.05, name="gradient matching with a prior"),
+    ]
+
+
+def adaptive_attacks(length: int, rank: int | None = None) -> list[TextAttack]:
+    """Those that know of the noise, its size included.
+
+    Args:
+        length: Tokens of a text where an update does not tell.
+        rank: Of a span after robust PCA; `length` if None.
+    """
+    forced = Search(tolerance=None, longest=length, beam=2)
+    basis = by_rank(rank or length)
+    return [
+        RowNormRanking(length),
+        RowNormRanking(length, head=True),
+        *(MatchedFilter(kind, forced) for kind in _MASKED_KINDS),
+        *(SvdTruncation(kind, search=forced) for kind in _MASKED_KINDS),
+        *(
+            SpanCheck(kind, basis, forced, low_rank_part, "robust PCA and span check")
+            for kind in _MASKED_KINDS
+        ),
+        *(
+            SpanCheck(kind, above_noise, label="span check above the noise")
+            for kind in _MASKED_KINDS
+        ),
+    ]
+
+
+def over_exports(attacks: list[TextAttack]) -> list[TextAttack]:
+    """The same attacks on the mean and on the median of all exports."""
+    return [
+        *(Averaged(attack, "mean") for attack in attacks),
+        *(Averaged(attack, "median") for attack in attacks),
+    ]

@@ -1,0 +1,1 @@
+"""Measures what masks hide, by attacking them."""

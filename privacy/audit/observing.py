@@ -1,0 +1,99 @@
+"""What an attacker sees of one client's batch, under a mask or of noise alone."""
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from privacy.attacks.observation import Export, Observation
+from privacy.masks import Masked, Strength, freeze, mask
+from privacy.noise import SeededNoise
+from privacy.plans import Plan
+from privacy.roles import Part, parts_of
+from privacy.text_task import TextBatch, gradient
+
+_NULL = 1
+"""Tells the seed of noise alone from the seed of a mask."""
+
+
+def observe(
+    model: PreTrainedModel,
+    batch: TextBatch,
+    plan: Plan,
+    strength: Strength,
+    *,
+    exports: int = 1,
+    seed: Sequence[int] = (0,),
+) -> Observation:
+    """A batch's gradient, masked anew for each export.
+
+    Args:
+        model: The global weights; left as it is, also in what trains.
+        batch: The client's.
+        plan: What is done to which role.
+        strength: Of the noise; `strength.exports` is the number it is budgeted for.
+        exports: How many the attacker sees.
+        seed: Of the noise.
+
+    Raises:
+        PrivacyError: As `parts_of`, `gradient` and `mask` do.
+    """
+    parts, found, model = _gradient(model, batch, plan)
+    seen: list[Export] = []
+    records: list[Masked] = []
+    for number in range(exports):
+        noise = SeededNoise((*seed, 0, number))
+        masked, records = mask(parts, list(found.values()), plan, strength, noise)
+        seen.append(dict(zip(found, masked, strict=True)))
+    return Observation(model, seen, _sigmas(records))
+
+
+def observe_null(
+    model: PreTrainedModel,
+    batch: TextBatch,
+    plan: Plan,
+    strength: Strength,
+    *,
+    exports: int = 1,
+    seed: Sequence[int] = (0,),
+) -> Observation:
+    """Noise alone, where an attack can find nothing: its score here is what guessing gets.
+
+    What a mask covers is that mask's noise, at its sigma; what is open is Gaussian of the norm that
+    the batch's gradient has. Of the batch nothing else enters. Arguments as of `observe`.
+    """
+    parts, found, model = _gradient(model, batch, plan)
+    _, records = mask(parts, list(found.values()), plan, strength, SeededNoise((*seed, 0, 0)))
+    seen: list[Export] = [
+        _noise(found, records, SeededNoise((*seed, _NULL, number))) for number in range(exports)
+    ]
+    return Observation(model, seen, _sigmas(records))
+
+
+def _gradient(
+    model: PreTrainedModel, batch: TextBatch, plan: Plan
+) -> tuple[list[Part], dict[str, Tensor], PreTrainedModel]:
+    own = copy.deepcopy(model)
+    parts = parts_of(own)
+    freeze(parts, plan)
+    trained = [part for part in parts if part.parameter.requires_grad]
+    return trained, gradient(own, batch), own
+
+
+def _noise(
+    found: Mapping[str, Tensor], records: Sequence[Masked], noise: SeededNoise
+) -> dict[str, Tensor]:
+    return {
+        name: noise.fill(
+            torch.empty_like(value, memory_format=torch.contiguous_format),
+            record.sigma or value.norm().item() / math.sqrt(value.numel()),
+        )
+        for (name, value), record in zip(found.items(), records, strict=True)
+    }
+
+
+def _sigmas(records: Sequence[Masked]) -> dict[str, float]:
+    return {record.name: record.sigma for record in records if record.sigma}
