@@ -130,7 +130,7 @@ def _matched_filter(matches: list[_Match]) -> Tensor:
 
 
 def _ridge(matches: list[_Match], strength: float) -> Tensor:
-    """c of the ridge, [2 C]; every parameter's updates and export scaled to a mean length of 1."""
+    """C of the ridge, [2 C]; every parameter's updates and export scaled to a mean length of 1."""
     gram = torch.zeros_like(matches[0].gram)
     dots = torch.zeros_like(matches[0].dots)
     for match in matches:
@@ -148,5 +148,5 @@ def _best(rows: Tensor) -> NDArray[np.float64]:
 
 
 def _quotient(above: Tensor, below: Tensor) -> Tensor:
-    """above / below; 0 where there is nothing to divide by."""
+    """Above / below; 0 where there is nothing to divide by."""
     return torch.where(below > _TINY**0.5, above / below.clamp(min=_TINY**0.5), 0.0)

@@ -31,12 +31,19 @@ class MaskedClient:
         detector: Holds the global weights; what the mask freezes is frozen.
         plain: What it would send unmasked, by name: gradients, or sent - trained weights. An
             attacker never sees it.
+        idle: The part of it that decay alone makes, which attackers take off.
         mask: Masks it, with noise that goes on from export to export.
     """
 
     detector: Detector
     plain: Export
+    idle: Export
     mask: UpdateMask
+
+    @property
+    def informative(self) -> dict[str, Tensor]:
+        """What it would send unmasked, less what decay alone does."""
+        return {name: _less(values, self.idle.get(name)) for name, values in self.plain.items()}
 
     def export(self) -> tuple[dict[str, Tensor], dict[str, float]]:
         """One export, and the size of the noise on each masked parameter.
@@ -53,7 +60,10 @@ class MaskedClient:
             if f"mask.{name}.norm_over_sigma" in figures
         }
         exported = {
-            place.name: torch.from_numpy(hidden[place.span].reshape(place.shape).copy())
+            place.name: _less(
+                torch.from_numpy(hidden[place.span].reshape(place.shape).copy()),
+                self.idle.get(place.name),
+            )
             for place in layout(self.detector)
             if place.name in self.plain
         }
@@ -95,14 +105,16 @@ def masked_client(
     """
     own = copy.deepcopy(detector)
     mask = UpdateMask(own, privacy, SeededNoise(seed))
+    plain: Export
+    idle: Export
     if mode == "fedsgd":
-        plain = _gradient(own, batch, training)
+        plain, idle = _gradient(own, batch, training), {}
     else:
         start = {name: p.detach().clone() for name, p in own.named_parameters()}
         idle = idle_change(own, batch, steps_of(training, len(batch)))
         train_locally(own, batch, None, training, seed)
-        plain = take_change(own, start, idle)
-    return MaskedClient(own, plain, mask)
+        plain = take_change(own, start, {})
+    return MaskedClient(own, plain, idle, mask)
 
 
 def steps_of(training: TrainingSettings, graphs: int) -> TrainingSettings:
@@ -133,6 +145,10 @@ def _gradient(detector: Detector, batch: PackedGraphs, training: TrainingSetting
     hidden = detector.hidden(graphs)
     loss, _ = detection_loss(detector, hidden, graphs, training.labels, weights)
     return dict(zip(trained, torch.autograd.grad(loss, list(trained.values())), strict=True))
+
+
+def _less(values: Tensor, idle: Tensor | None) -> Tensor:
+    return values if idle is None else values - idle
 
 
 def _flat(detector: Detector, values: Export) -> FlatVector:
