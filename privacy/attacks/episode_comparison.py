@@ -138,7 +138,8 @@ def _ridge(matches: list[_Match], strength: float) -> Tensor:
         gram += match.gram / length**2
         dots += match.dots / (length * match.square**0.5)
     ridge = strength * gram.diagonal().mean() * torch.eye(len(gram), dtype=gram.dtype)
-    return torch.linalg.solve(gram + ridge, dots)
+    solved: Tensor = torch.linalg.solve(gram + ridge, dots)
+    return solved
 
 
 def _best(rows: Tensor) -> NDArray[np.float64]:

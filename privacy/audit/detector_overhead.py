@@ -5,6 +5,7 @@ import dataclasses
 import statistics
 import time
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +43,11 @@ def detector_overhead(
     """
     few = dataclasses.replace(training, steps=STEPS)
 
-    def local(settings: TrainingSettings, mode: str) -> None:
+    def local(settings: TrainingSettings, mode: Literal["delta", "gradient"] | None) -> None:
         own = copy.deepcopy(detector)
         mask: UpdateMask | None = None
         applied: Mask | None = None
-        if mode != "none":
+        if mode is not None:
             mask = UpdateMask(own, dataclasses.replace(privacy, mode=mode), SeededNoise((0,)))
             applied = mask.gradients
         start = flatten(own)
@@ -57,9 +58,9 @@ def detector_overhead(
     own = copy.deepcopy(detector)
     UpdateMask(own, privacy, SeededNoise((0,)))
     return Overhead(
-        step_time_ratio=_ratio(lambda: local(few, "gradient"), lambda: local(few, "none"), repeats),
+        step_time_ratio=_ratio(lambda: local(few, "gradient"), lambda: local(few, None), repeats),
         round_time_ratio=_ratio(
-            lambda: local(training, "delta"), lambda: local(training, "none"), repeats
+            lambda: local(training, "delta"), lambda: local(training, None), repeats
         ),
         payload_bytes=flatten(own).nbytes,
         trained=sum(p.numel() for p in own.parameters() if p.requires_grad),

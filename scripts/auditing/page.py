@@ -10,8 +10,10 @@ from privacy.audit.findings import Audit
 from scripts.auditing.table import (
     FAMILIES,
     FIGURES,
+    LEGEND,
     OVERHEAD,
     Row,
+    by_case,
     cells,
     head,
     open_lines,
@@ -56,6 +58,7 @@ border-top-style:{{ style }}"></i>{{ name }}</span>{% endfor %}</p>
 {% for line in open %}<p>{{ line }}</p>
 {% endfor %}{% for note in audit.notes %}<p>{{ note }}</p>
 {% endfor %}
+<p>{{ legend }}</p>
 {% for name, columns, rows in tables %}<h2>{{ name }}</h2>
 <div class="wide"><table><thead><tr>{% for cell in columns %}<th scope="col">{{ cell }}</th>
 {% endfor %}</tr></thead><tbody>
@@ -87,12 +90,16 @@ def audit_page(audit: Audit) -> str:
         .from_string(_PAGE)
         .render(
             audit=audit,
+            legend=LEGEND,
             stylesheet=stylesheet() + STYLE,
             keys=[*keys, ("pure noise", _NULL, "dashed")],
             pictures=_pictures(rows, masks),
             open=open_lines(audit),
             tables=[
-                ("Attacks", head(rows), [cells(row, rows) for row in rows]),
+                *(
+                    (case, head(rows), [cells(row, rows) for row in lines])
+                    for case, lines in by_case(rows).items()
+                ),
                 ("Overhead", OVERHEAD, overhead_rows(audit)),
                 ("Settings", ("setting", "value"), settings),
             ],
@@ -117,7 +124,7 @@ def _draw(lines: Sequence[Row], masks: Sequence[str], title: str, identity: str)
         axes = place_axes(drawn)
         exports = sorted({count for line in lines for count in line.scores})
         for line in lines:
-            name, dashes = series(masks.index(line.privacy))
+            name, _ = series(masks.index(line.privacy))
             axes.plot(
                 [exports.index(count) for count in line.scores],
                 list(line.scores.values()),

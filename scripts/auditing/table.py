@@ -11,21 +11,27 @@ from scripts.reproducing.page import markdown_table, number
 
 FIGURES: Mapping[str, str] = {
     "auc": "AUC",
-    "recall": "recall at no false positive",
-    "word_recall": "recall of words",
-    "word_precision": "precision of words",
+    "recall": "recall",
+    "word_recall": "recall",
+    "word_precision": "precision",
     "rouge1": "ROUGE-1",
-    "token_recall": "recall of tokens",
-    "token_precision": "precision of tokens",
+    "token_recall": "token recall",
+    "token_precision": "token precision",
 }
 FAMILIES: Mapping[str, str] = {
-    "episodes": "episode was in the batch, best of all attacks",
-    "comparison": "the same, by comparing updates",
-    "span": "the same, by span check",
-    "vocabulary": "the same, by its words",
-    "utterances": "utterance was in the batch",
-    "words": "words that the batch touches",
+    "episodes": "episodes",
+    "comparison": "- comparison",
+    "span": "- span check",
+    "vocabulary": "- vocabulary",
+    "utterances": "utterances",
+    "words": "words",
 }
+LEGEND = (
+    "episodes: which candidate was in the batch, best of all attacks, and below it those that "
+    "compare updates, check spans, or look at the words touched. utterances: which vector was. "
+    "words: which hashed words were touched. Recall of candidates is at no false positive. Each "
+    "line is the best attack of its kind, chosen afterwards; on noise it is chosen likewise."
+)
 
 
 @dataclass(frozen=True)
@@ -81,33 +87,38 @@ def rows_of(audit: Audit) -> list[Row]:
 
 
 def print_audit(audit: Audit, console: Console) -> None:
-    """The table, open tensors, overhead and notes."""
+    """A table a case, then open tensors, notes and overhead."""
     rows = rows_of(audit)
-    table = Table(*head(rows), title=f"audit of {audit.model}")
-    before = ""
-    for row in rows:
-        if before and row.case != before:
-            table.add_section()
-        table.add_row(*cells(row, rows))
-        before = row.case
-    console.print(table)
+    for case, lines in by_case(rows).items():
+        table = Table(*head(rows), title=f"{audit.model}: {case}", title_justify="left")
+        before: tuple[str, str] | None = None
+        for row in lines:
+            if before is not None and (row.family, row.figure) != before:
+                table.add_section()
+            table.add_row(*cells(row, rows))
+            before = row.family, row.figure
+        console.print(table)
+    console.print(LEGEND, highlight=False)
     for line in [*open_lines(audit), *audit.notes]:
         console.print(line, highlight=False)
     costs = Table(*OVERHEAD)
-    for line in overhead_rows(audit):
-        costs.add_row(*line)
+    for costly in overhead_rows(audit):
+        costs.add_row(*costly)
     console.print(costs)
 
 
 def markdown(audit: Audit) -> str:
-    """The same as Markdown, every attack's own figures after it."""
+    """The same as Markdown."""
     rows = rows_of(audit)
     parts = [
         f"# Audit of {audit.model}\n",
         "".join(f"- {key}: {value}\n" for key, value in audit.settings.items()),
-        "The best attack of each family, chosen afterwards; on pure noise the best is chosen "
-        "likewise.\n",
-        markdown_table(head(rows), [cells(row, rows) for row in rows]),
+        f"{LEGEND}\n",
+    ]
+    for case, lines in by_case(rows).items():
+        table = markdown_table(head(rows), [cells(row, rows) for row in lines])
+        parts += [f"## {case}\n", table]
+    parts += [
         "## Open tensors\n",
         "".join(f"- {line}\n" for line in open_lines(audit)),
         "## Overhead\n",
@@ -118,16 +129,23 @@ def markdown(audit: Audit) -> str:
     return "\n".join(parts)
 
 
+def by_case(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows by what was exported."""
+    cases: dict[str, list[Row]] = {}
+    for row in rows:
+        cases.setdefault(row.case, []).append(row)
+    return cases
+
+
 def head(rows: Sequence[Row]) -> list[str]:
     """The table's columns."""
-    return ["exported", "attack", "figure", "mask", "undefended", "pure noise", *_exports(rows)]
+    return ["attack", "figure", "mask", "undefended", "noise", *_exports(rows)]
 
 
 def cells(row: Row, rows: Sequence[Row]) -> list[str]:
     """A row as it is shown."""
     exports = sorted({count for other in rows for count in other.scores})
     return [
-        row.case,
         FAMILIES.get(row.family, row.family),
         FIGURES.get(row.figure, row.figure),
         row.privacy,
@@ -137,7 +155,7 @@ def cells(row: Row, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-OVERHEAD = ("mask", "time of a step", "time of a round", "payload, bytes", "numbers that train")
+OVERHEAD = ("mask", "step time", "round time", "payload (bytes)", "weights")
 
 
 def overhead_rows(audit: Audit) -> list[list[str]]:
