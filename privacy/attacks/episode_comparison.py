@@ -14,7 +14,8 @@ from privacy.attacks.observation import Observation
 
 RIDGES = (0.01, 0.3, 10.0)
 """Strengths of the ridge, relative to the mean squared length of a candidate's update."""
-_TINY = 1e-30
+_TINY = 1e-36
+"""Of a product of two lengths: an edge projection's gradient may be as short as 1e-9."""
 
 
 def compare_updates(seen: Observation, bank: EpisodeBank) -> Scores:
@@ -150,4 +151,4 @@ def _best(rows: Tensor) -> NDArray[np.float64]:
 
 def _quotient(above: Tensor, below: Tensor) -> Tensor:
     """Above / below; 0 where there is nothing to divide by."""
-    return torch.where(below > _TINY**0.5, above / below.clamp(min=_TINY**0.5), 0.0)
+    return torch.where(below > _TINY, above / below.clamp(min=_TINY), 0.0)
