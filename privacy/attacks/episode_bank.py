@@ -45,6 +45,11 @@ class CandidateUpdates:
         """Signs of all numbers."""
         return {name: rows.sign() for name, rows in self.by_name.items()}
 
+    @cached_property
+    def sign_lengths(self) -> dict[str, Tensor]:
+        """Length of each row of signs, [2 C] float64."""
+        return {name: rows.count_nonzero(1).double().sqrt() for name, rows in self.by_name.items()}
+
 
 @dataclass(frozen=True)
 class EpisodeBank:

@@ -104,7 +104,7 @@ def _matches(updates: CandidateUpdates, export: Mapping[str, Tensor]) -> dict[st
             continue
         flat = values.reshape(-1)
         signs, own = updates.signs[name], flat.sign()
-        lengths = signs.abs().sum(1).double().sqrt() * float(own.abs().sum()) ** 0.5
+        lengths = updates.sign_lengths[name] * float(own.count_nonzero()) ** 0.5
         found[name] = _Match(
             size=flat.numel(),
             dots=(rows @ flat).double(),

@@ -156,9 +156,11 @@ class _Case:
         self._scored: dict[tuple[str, int, str], list[Trial]] = defaultdict(list)
         self._null: dict[tuple[str, int, str], list[Trial]] = defaultdict(list)
         self._withheld: dict[str, list[str]] = defaultdict(list)
+        self._ran = 0
 
     def run(self, trial: int, batch: EpisodeBatch) -> None:
         """Attack the exports of one batch under every mask."""
+        self._ran += 1
         banks: dict[tuple[str, ...], EpisodeBank] = {}
         for privacy, settings in self._audit.privacies.items():
             seed = (self._audit.seed, self._salt, trial)
@@ -209,7 +211,8 @@ class _Case:
     def notes(self, case: str) -> list[str]:
         """Batches that a mask refused to export."""
         return [
-            f"{case}: under {privacy}, {len(reasons)} batches were not exported: {reasons[0]}"
+            f"{case}: under {privacy}, {len(reasons)} of {self._ran} batches were not exported, "
+            f"e.g. {reasons[0]}"
             for privacy, reasons in self._withheld.items()
         ]
 

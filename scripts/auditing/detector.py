@@ -4,18 +4,17 @@ from collections.abc import Callable
 
 import numpy as np
 from hydra import compose, initialize_config_dir
-from numpy.typing import NDArray
 from omegaconf import OmegaConf
 
 from fglguard.corpora.splits import SPLITS
 from fglguard.encoder import load_encoder
-from fglguard.errors import SettingsError
+from fglguard.errors import PrivacyError, SettingsError
 from fglguard.graph import GraphSettings
 from fglguard.packed_graphs import PackedGraphs
 from fglguard.settings import PrivacySettings, RunSettings, flatten
 from fglguard.silo import Silo, open_silos
 from fglguard.training import TrainingSettings
-from privacy.audit.detector_overhead import detector_overhead
+from privacy.audit.detector_overhead import REPEATS, detector_overhead
 from privacy.audit.detectors import FAMILIES, DetectorAudit, audit_detector, global_detector
 from privacy.audit.findings import Audit
 from privacy.plans import Operation, operation_of, plan_of
@@ -25,6 +24,8 @@ from scripts.generate_flower_config import ROOT
 
 TRIALS = {1: 8, 16: 4}
 """Batches of each size; of others two. One episode says little, so more are tried."""
+SITE_GRAPHS = 128
+"""As many as a site of an ordinary run trains on, to time a round with."""
 QUICK_DECOYS, QUICK_UTTERANCES, QUICK_NULLS = 29, 200, 2
 
 
@@ -44,7 +45,16 @@ def audit_detectors(options: Options, preset: str, progress: Callable[[str], Non
     audit = _audit(options, plain, {name: run.privacy for name, run in runs.items()})
     findings, notes = audit_detector(audit, packed, rows, progress)
     detector = global_detector(audit, packed, rows)
-    masks = {name: run.privacy for name, run in runs.items() if name != "none"}
+    overhead = {}
+    for name, run in runs.items():
+        if name != "none":
+            repeats = 1 if options.quick else REPEATS
+            try:
+                overhead[name] = detector_overhead(
+                    detector, packed, rows[:SITE_GRAPHS], audit.training, run.privacy, repeats
+                )
+            except PrivacyError as error:
+                notes.append(f"{name}: nothing could be exported, so it costs nothing: {error}")
     return Audit(
         model=options.model,
         settings=_record(options, audit, silo),
@@ -58,12 +68,7 @@ def audit_detectors(options: Options, preset: str, progress: Callable[[str], Non
             ]
             for name, run in runs.items()
         },
-        overhead={
-            name: detector_overhead(
-                detector, packed, _site(rows), audit.training, mask, 1 if options.quick else 5
-            )
-            for name, mask in masks.items()
-        },
+        overhead=overhead,
         notes=notes,
     )
 
@@ -122,11 +127,6 @@ def _audit(
         seed=options.seed,
         **(few if options.quick else {}),
     )
-
-
-def _site(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """As many graphs as a site of an ordinary run has, to time a round with."""
-    return rows[:128]
 
 
 def _record(options: Options, audit: DetectorAudit, silo: Silo) -> dict[str, str]:

@@ -16,6 +16,7 @@ from scripts.auditing.table import (
     by_case,
     cells,
     head,
+    masked,
     open_lines,
     overhead_rows,
     rows_of,
@@ -98,7 +99,7 @@ def audit_page(audit: Audit) -> str:
             tables=[
                 *(
                     (case, head(rows), [cells(row, rows) for row in lines])
-                    for case, lines in by_case(rows).items()
+                    for case, lines in by_case(masked(rows)).items()
                 ),
                 ("Overhead", OVERHEAD, overhead_rows(audit)),
                 ("Settings", ("setting", "value"), settings),

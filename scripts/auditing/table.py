@@ -89,7 +89,7 @@ def rows_of(audit: Audit) -> list[Row]:
 def print_audit(audit: Audit, console: Console) -> None:
     """A table a case, then open tensors, notes and overhead."""
     rows = rows_of(audit)
-    for case, lines in by_case(rows).items():
+    for case, lines in by_case(masked(rows)).items():
         table = Table(*head(rows), title=f"{audit.model}: {case}", title_justify="left")
         before: tuple[str, str] | None = None
         for row in lines:
@@ -115,7 +115,7 @@ def markdown(audit: Audit) -> str:
         "".join(f"- {key}: {value}\n" for key, value in audit.settings.items()),
         f"{LEGEND}\n",
     ]
-    for case, lines in by_case(rows).items():
+    for case, lines in by_case(masked(rows)).items():
         table = markdown_table(head(rows), [cells(row, rows) for row in lines])
         parts += [f"## {case}\n", table]
     parts += [
@@ -127,6 +127,11 @@ def markdown(audit: Audit) -> str:
     if audit.notes:
         parts += ["## Notes\n", "".join(f"- {note}\n" for note in audit.notes)]
     return "\n".join(parts)
+
+
+def masked(rows: Sequence[Row]) -> list[Row]:
+    """Rows without those of `none`, whose figures the others hold; all where there are no others."""
+    return [row for row in rows if row.privacy != "none"] or list(rows)
 
 
 def by_case(rows: Sequence[Row]) -> dict[str, list[Row]]:

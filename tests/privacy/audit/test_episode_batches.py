@@ -31,5 +31,5 @@ def test_the_same_seed_draws_the_same_batch(make_graphs):
 
 
 def test_too_few_episodes_are_told(make_graphs):
-    with pytest.raises(PrivacyError, match="at least 14 different labelled.*got 12"):
+    with pytest.raises(PrivacyError, match=r"at least 14 different labelled.*got 12"):
         draw_batch(make_graphs(12), np.arange(12), 4, 10, 15, seed=(0,))
