@@ -18,6 +18,8 @@ from fglguard.training import TrainingSettings, train_locally
 from privacy.attacks.episode_bank import idle_change, take_change
 from privacy.attacks.observation import Export, Observation
 from privacy.noise import SeededNoise
+from privacy.plans import Operation, operation_of, plan_of
+from privacy.roles import parts_of
 from privacy.update_mask import FlatVector, UpdateMask
 
 Mode = Literal["fedsgd", "fedprox"]
@@ -31,13 +33,15 @@ class MaskedClient:
         detector: Holds the global weights; what the mask freezes is frozen.
         plain: What it would send unmasked, by name: gradients, or sent - trained weights. An
             attacker never sees it.
-        idle: The part of it that decay alone makes, which attackers take off.
+        idle: The part of it that decay alone makes.
+        expected: What the mask makes of `idle`, noise aside: attackers take it off.
         mask: Masks it, with noise that goes on from export to export.
     """
 
     detector: Detector
     plain: Export
     idle: Export
+    expected: Export
     mask: UpdateMask
 
     @property
@@ -62,7 +66,7 @@ class MaskedClient:
         exported = {
             place.name: _less(
                 torch.from_numpy(hidden[place.span].reshape(place.shape).copy()),
-                self.idle.get(place.name),
+                self.expected.get(place.name),
             )
             for place in layout(self.detector)
             if place.name in self.plain
@@ -114,7 +118,8 @@ def masked_client(
         idle = idle_change(own, batch, steps_of(training, len(batch)))
         train_locally(own, batch, None, training, seed)
         plain = take_change(own, start, {})
-    return MaskedClient(own, plain, idle, mask)
+    expected = _masked_idle(own, plain, idle, privacy)
+    return MaskedClient(own, plain, idle, expected, mask)
 
 
 def steps_of(training: TrainingSettings, graphs: int) -> TrainingSettings:
@@ -134,6 +139,26 @@ def noise_alone(client: MaskedClient, seen: Observation, seed: int) -> Observati
         size = seen.sigma.get(name, float(values.square().mean().sqrt()))
         noise[name] = torch.randn(values.shape, generator=generator) * size
     return Observation(client.detector, (noise,), seen.sigma)
+
+
+def _masked_idle(
+    detector: Detector, plain: Export, idle: Export, privacy: PrivacySettings
+) -> dict[str, Tensor]:
+    """What a mask makes of decay alone, noise aside: rows that it uniformises come out clipped.
+
+    Their bound, the median length of all rows that are not zero, is given to the attacker, who
+    could estimate it: most of those rows are decay's.
+    """
+    plan = plan_of(privacy.name)
+    expected = dict(idle)
+    for part in parts_of(detector):
+        if part.name in idle and operation_of(part, plan) is Operation.UNIFORMISE:
+            lengths = torch.linalg.vector_norm(plain[part.name], dim=1)
+            bound = lengths[lengths > 0].median()
+            own = torch.linalg.vector_norm(idle[part.name], dim=1, keepdim=True)
+            kept = privacy.kept * (bound / own.clamp(min=1e-30)).clamp(max=1.0)
+            expected[part.name] = idle[part.name] * kept
+    return expected
 
 
 def _gradient(detector: Detector, batch: PackedGraphs, training: TrainingSettings) -> Export:

@@ -130,7 +130,7 @@ def markdown(audit: Audit) -> str:
 
 
 def masked(rows: Sequence[Row]) -> list[Row]:
-    """Rows without those of `none`, whose figures the others hold; all where there are no others."""
+    """Rows without those of `none`, whose figures the others hold; all where that is all."""
     return [row for row in rows if row.privacy != "none"] or list(rows)
 
 

@@ -5,7 +5,7 @@ import torch
 from fglguard.detector import build_detector
 from fglguard.settings import PrivacySettings
 from fglguard.training import TrainingSettings
-from privacy.audit.detector_exports import masked_client, noise_alone
+from privacy.audit.detector_exports import _masked_idle, masked_client, noise_alone
 
 TRAINING = TrainingSettings(epochs=2, batch_size=4, optimizer="sgd", learning_rate=0.1)
 
@@ -94,3 +94,20 @@ def test_noise_alone_has_the_same_sizes_and_no_signal(client_of):
         noise[name].flatten(), client.plain[name].flatten(), dim=0
     )
     assert abs(float(cosine)) < 5 / np.sqrt(noise[name].numel())
+
+
+def test_uniformised_rows_lose_what_is_left_of_decay_in_them(make_graphs):
+    """Decay of lengths 1, 2, 4 beside data in the third row alone, which makes it 8.
+
+    The bound is the median of 1, 2, 8, which is 2: rows come out as 1, 2, 2 and decay's share as
+    1, 2, 2, so that nothing is left of the rows without data.
+    """
+    detector = build_detector("small", 8, seed=0)
+    idle = torch.zeros_like(detector.text_weight)
+    idle[:3, 0] = torch.tensor([1.0, 2.0, 4.0])
+    plain = idle.clone()
+    plain[2] = 8.0
+    expected = _masked_idle(
+        detector, {"text_weight": plain}, {"text_weight": idle}, privacy("aegis")
+    )
+    assert expected["text_weight"][:3, 0].tolist() == [1, 2, 2]
