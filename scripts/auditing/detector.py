@@ -123,6 +123,7 @@ def _audit(
             size: options.trials or (1 if options.quick else TRIALS.get(size, 2))
             for size in options.batches
         },
+        modes=options.modes,
         families=FAMILIES if "all" in options.attacks else options.attacks,
         seed=options.seed,
         **(few if options.quick else {}),

@@ -5,10 +5,14 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from fglguard.errors import SettingsError
+from privacy.audit.detector_exports import Mode
 from privacy.plans import LADDER
 from scripts.auditing.gate import Gate, read_gate
+
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 DEFAULTS = {
     "model": "detector:small",
@@ -17,6 +21,7 @@ DEFAULTS = {
     "exports": "1,16,100",
     "budget": "1",
     "batches": "1,16,64",
+    "modes": "fedsgd,fedprox",
     "trials": "0",
     "path": ".fglguard/silos/replay",
     "encoder": "minilm",
@@ -36,6 +41,7 @@ class Options:
         exports: Numbers T of exports that an attacker averages.
         budget: T that the masks' noise is made for.
         batches: Sizes of a client's batch.
+        modes: What is exported: one gradient, or the change after a round.
         trials: Batches of each size; 0: more of the small ones.
         path: The silo.
         encoder: Whose vectors the silo's graphs hold.
@@ -52,6 +58,7 @@ class Options:
     exports: tuple[int, ...]
     budget: int
     batches: tuple[int, ...]
+    modes: tuple[Mode, ...]
     trials: int
     path: Path
     encoder: str
@@ -95,6 +102,7 @@ def read_options(arguments: Sequence[str] | None, description: str | None) -> Op
         exports=_numbers("exports", values),
         budget=_number("budget", values["budget"], 1),
         batches=_numbers("batches", values),
+        modes=tuple(mode for mode in MODES if mode in _modes(values["modes"])),
         trials=_number("trials", values["trials"], 0),
         path=Path(values["path"]),
         encoder=values["encoder"],
@@ -136,6 +144,10 @@ def _values(arguments: Sequence[str]) -> dict[str, str]:
 def _privacies(text: str) -> tuple[str, ...]:
     wanted = {named("privacy", name, LADDER) for name in _names(text)}
     return tuple(name for name in LADDER if name in wanted | {"none"})
+
+
+def _modes(text: str) -> set[str]:
+    return {named("modes", name, MODES) for name in _names(text)}
 
 
 def _names(text: str) -> tuple[str, ...]:
