@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
 from privacy.attacks.observation import Tokens
 
@@ -72,9 +71,22 @@ def score_candidates(scores: NDArray[np.float64], members: NDArray[np.bool_]) ->
     ranked = np.where(np.isfinite(finite), finite, lowest - 1)
     best_other = ranked[~members].max()
     return CandidateScore(
-        auc=float(roc_auc_score(members, ranked)),
+        auc=_area(ranked, members),
         recall=float(np.mean(ranked[members] > best_other)),
     )
+
+
+def _area(scores: NDArray[np.float64], members: NDArray[np.bool_]) -> float:
+    """Area under the ROC curve: share of pairs in which the member scores higher, ties halved.
+
+    By Mann and Whitney's (1947) sum of ranks; scikit-learn's checks of its arguments would take
+    most of an audit's time.
+    """
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    inside = int(members.sum())
+    pairs = inside * (len(scores) - inside)
+    return float((ranks[members].sum() - inside * (inside + 1) / 2) / pairs)
 
 
 def _without(text: Tokens, special: Set[int]) -> Tokens:

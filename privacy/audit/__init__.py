@@ -1,1 +1,1 @@
-"""Measures what masks hide, by attacking them."""
+"""What attacks get out of an export under each mask, beside what they get out of pure noise."""

@@ -1,0 +1,326 @@
+"""Audit of detectors: which episodes, utterances and words one client's export gives away."""
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fglguard.detector import Detector, detector_of
+from fglguard.errors import PrivacyError
+from fglguard.packed_graphs import PackedGraphs
+from fglguard.settings import DetectorSettings, PrivacySettings
+from fglguard.training import TrainingSettings, train_locally
+from privacy.attacks.episode_bank import (
+    EpisodeAttack,
+    EpisodeBank,
+    Scores,
+    candidate_gradients,
+    candidate_replays,
+)
+from privacy.attacks.episode_comparison import compare_updates
+from privacy.attacks.episode_span import check_episodes, check_utterances
+from privacy.attacks.episode_vocabulary import (
+    check_vocabulary,
+    name_vocabulary,
+    score_vocabulary,
+    text_rows,
+    touched_rows,
+)
+from privacy.attacks.observation import Observation
+from privacy.attacks.scoring import score_candidates
+from privacy.audit.detector_exports import (
+    MaskedClient,
+    Mode,
+    masked_client,
+    noise_alone,
+    steps_of,
+)
+from privacy.audit.episode_batches import EpisodeBatch, distinct_graphs, draw_batch
+from privacy.audit.findings import BEST, Figure, Finding, Trial, average, means
+
+MEMBERSHIP: Mapping[str, EpisodeAttack] = {
+    "comparison": compare_updates,
+    "span": check_episodes,
+    "vocabulary": check_vocabulary,
+}
+"""Families of attacks that tell members of a batch from decoys."""
+EPISODES, UTTERANCES, WORDS = "episodes", "utterances", "words"
+FAMILIES = (*MEMBERSHIP, UTTERANCES, WORDS)
+CASES: Mapping[Mode, str] = {"fedsgd": "FedSGD", "fedprox": "FedProx"}
+
+Table = dict[str, dict[str, float]]
+"""Of each attack, its figures by name."""
+
+
+@dataclass(frozen=True)
+class DetectorAudit:
+    """What is varied, and how much of it.
+
+    Attributes:
+        detector: Which detector.
+        training: How a client trains; one step of it is a `fedsgd` export.
+        privacies: The masks by name; `none` is measured in any case, to stand beside them.
+        exports: Numbers T of exports that an attacker averages.
+        trials: Sizes of batches, and how many batches of each.
+        modes: What is exported.
+        families: Which attacks.
+        decoys: Episodes beside a batch's own.
+        utterances: Node features beside a batch's own.
+        null_seeds: How often the null baseline is drawn for each batch.
+        warm_steps: Steps that the global model has been trained for.
+        seed: Of everything.
+    """
+
+    detector: DetectorSettings
+    training: TrainingSettings
+    privacies: Mapping[str, PrivacySettings]
+    exports: Sequence[int]
+    trials: Mapping[int, int]
+    modes: Sequence[Mode] = ("fedsgd", "fedprox")
+    families: Sequence[str] = FAMILIES
+    decoys: int = 99
+    utterances: int = 1000
+    null_seeds: int = 5
+    warm_steps: int = 60
+    seed: int = 0
+
+
+def global_detector(
+    audit: DetectorAudit, packed: PackedGraphs, rows: NDArray[np.int64]
+) -> Detector:
+    """The global model of a run that is under way: trained on all of `rows`, members or not."""
+    detector = detector_of(audit.detector, packed.dimension, seed=audit.seed)
+    warm = TrainingSettings(**{**vars(audit.training), "steps": audit.warm_steps})
+    if audit.warm_steps:
+        train_locally(detector, packed, rows, warm, seed=(audit.seed,))
+    return detector
+
+
+def audit_detector(
+    audit: DetectorAudit,
+    packed: PackedGraphs,
+    rows: NDArray[np.int64],
+    progress: Callable[[str], None] = lambda text: None,
+) -> tuple[list[Finding], list[str]]:
+    """Run every attack on every export.
+
+    Args:
+        audit: What to vary.
+        packed: A site's graphs.
+        rows: Those it trains on.
+        progress: Is told what was done.
+
+    Returns:
+        The findings, and notes.
+
+    Raises:
+        PrivacyError: There are too few episodes, or nothing could be exported at all.
+    """
+    rows = distinct_graphs(packed, rows)
+    detector = global_detector(audit, packed, rows)
+    findings: list[Finding] = []
+    notes: list[str] = []
+    for mode in audit.modes:
+        for members, trials in audit.trials.items():
+            case = f"{CASES[mode]}, {members} episode{'s' * (members > 1)}"
+            batches = [
+                draw_batch(
+                    packed,
+                    rows,
+                    members,
+                    audit.decoys,
+                    audit.utterances,
+                    (audit.seed, members, trial),
+                )
+                for trial in range(trials)
+            ]
+            measured = _Case(audit, detector, mode, len(CASES) * members)
+            for trial, batch in enumerate(batches):
+                measured.run(trial, batch)
+                progress(f"{case}: batch {trial + 1} of {trials}")
+            findings += measured.findings(case)
+            notes += measured.notes(case)
+    if not findings:
+        raise PrivacyError("audit: no batch could be exported under any mask")
+    return findings, notes
+
+
+class _Case:
+    """All batches of one size, exported in one way."""
+
+    def __init__(self, audit: DetectorAudit, detector: Detector, mode: Mode, salt: int) -> None:
+        self._audit, self._detector, self._mode, self._salt = audit, detector, mode, salt
+        self._scored: dict[tuple[str, int, str], list[Trial]] = defaultdict(list)
+        self._null: dict[tuple[str, int, str], list[Trial]] = defaultdict(list)
+        self._withheld: dict[str, list[str]] = defaultdict(list)
+        self._ran = 0
+
+    def run(self, trial: int, batch: EpisodeBatch) -> None:
+        """Attack the exports of one batch under every mask."""
+        self._ran += 1
+        banks: dict[tuple[str, ...], EpisodeBank] = {}
+        for privacy, settings in self._audit.privacies.items():
+            seed = (self._audit.seed, self._salt, trial)
+            client = masked_client(
+                self._detector,
+                batch.graphs.select(np.arange(batch.members)),
+                self._mode,
+                self._audit.training,
+                settings,
+                seed,
+            )
+            trained = tuple(client.plain)
+            if trained not in banks:
+                banks[trained] = self._bank(client, batch)
+            try:
+                self._attack(privacy, client, banks[trained], batch, seed)
+            except PrivacyError as error:
+                self._withheld[privacy].append(str(error))
+
+    def findings(self, case: str) -> list[Finding]:
+        """Means over batches beside the null baseline and what is reached without a mask."""
+        plain = {
+            family: means(trials)
+            for (name, _, family), trials in self._scored.items()
+            if name == "none"
+        }
+        nulls = {
+            (privacy, family): self._null_means(privacy, family)
+            for privacy, _, family in self._scored
+        }
+        found = []
+        for (privacy, exports, family), trials in self._scored.items():
+            null, bare = nulls[privacy, family], plain.get(family, {})
+            for attack, figures in means(trials).items():
+                if family == EPISODES and attack != BEST:
+                    continue  # they stand under their own families
+                told = {
+                    name: Figure(
+                        score,
+                        null.get(attack, {}).get(name),
+                        bare.get(attack, {}).get(name),
+                    )
+                    for name, score in figures.items()
+                }
+                found.append(Finding(case, family, attack, privacy, exports, told))
+        return found
+
+    def notes(self, case: str) -> list[str]:
+        """Batches that a mask refused to export."""
+        return [
+            f"{case}: under {privacy}, {len(reasons)} of {self._ran} batches were not exported, "
+            f"e.g. {reasons[0]}"
+            for privacy, reasons in self._withheld.items()
+        ]
+
+    def _attack(
+        self,
+        privacy: str,
+        client: MaskedClient,
+        bank: EpisodeBank,
+        batch: EpisodeBatch,
+        seed: tuple[int, ...],
+    ) -> None:
+        exports = self._audit.exports
+        words = _touched(client)
+        # Without noise every export is the same.
+        for count, seen in client.observe([1] if privacy == "none" else exports):
+            figures = attack_once(self._audit.families, seen, bank, batch, words)
+            for family, trial in figures.items():
+                for number in exports if privacy == "none" else [count]:
+                    self._scored[privacy, number, family].append(trial)
+            if count == min(exports) or privacy == "none":
+                self._draw_null(privacy, client, seen, bank, batch, words, seed)
+
+    def _draw_null(
+        self,
+        privacy: str,
+        client: MaskedClient,
+        seen: Observation,
+        bank: EpisodeBank,
+        batch: EpisodeBatch,
+        words: NDArray[np.int64],
+        seed: tuple[int, ...],
+    ) -> None:
+        """No attack looks at how loud a parameter is on the whole: one T stands for all."""
+        for draw in range(self._audit.null_seeds):
+            state = int(np.random.SeedSequence((*seed, draw, 1)).generate_state(1)[0])
+            noise = noise_alone(client, seen, state)
+            for family, trial in attack_once(
+                self._audit.families, noise, bank, batch, words
+            ).items():
+                self._null[privacy, draw, family].append(trial)
+
+    def _null_means(self, privacy: str, family: str) -> Table:
+        """Means over batches, `BEST` among them chosen for each draw, then over draws."""
+        draws = range(self._audit.null_seeds)
+        return average(means(self._null[privacy, draw, family]) for draw in draws)
+
+    def _bank(self, client: MaskedClient, batch: EpisodeBatch) -> EpisodeBank:
+        audit, detector = self._audit, copy.deepcopy(client.detector)
+        updates = [candidate_gradients(detector, batch.graphs, audit.training.labels)]
+        if self._mode == "fedprox":
+            # A batch's loss is averaged over its graphs, a candidate's is its own: one at a time,
+            # for as many steps as the client took.
+            training = steps_of(audit.training, batch.members)
+            updates.append(candidate_replays(detector, batch.graphs, training))
+        return EpisodeBank(batch.graphs, tuple(updates))
+
+
+def attack_once(
+    families: Sequence[str],
+    seen: Observation,
+    bank: EpisodeBank,
+    batch: EpisodeBatch,
+    words: NDArray[np.int64],
+) -> dict[str, Trial]:
+    """Figures of every attack on one observation, by family.
+
+    Args:
+        families: Some of `FAMILIES`.
+        seen: What the attacker sees.
+        bank: The candidates.
+        batch: Who was in it, to score by.
+        words: Columns of hashed text that the batch touches.
+    """
+    found: dict[str, Trial] = {}
+    together: Table = {}
+    for family in families:
+        if family in MEMBERSHIP:
+            figures = _candidate_figures(MEMBERSHIP[family](seen, bank), batch.is_member)
+            together |= figures
+        elif family == UTTERANCES:
+            scores = check_utterances(seen, batch.utterances)
+            figures = _candidate_figures(scores, batch.is_spoken)
+        else:
+            figures = _word_figures(seen, words)
+        if figures:
+            found[family] = Trial(figures)
+    if together:
+        found[EPISODES] = Trial(together)
+    return found
+
+
+def _candidate_figures(scores: Scores, members: NDArray[np.bool_]) -> Table:
+    figures: Table = {}
+    for attack, values in scores.items():
+        score = score_candidates(values, members)
+        figures[attack] = {"auc": score.auc, "recall": score.recall}
+    return figures
+
+
+def _word_figures(seen: Observation, words: NDArray[np.int64]) -> Table:
+    named = name_vocabulary(seen, len(words))
+    if named is None:
+        return {}
+    score = score_vocabulary(words, named)
+    return {"longest text rows": {"word_recall": score.recall, "word_precision": score.precision}}
+
+
+def _touched(client: MaskedClient) -> NDArray[np.int64]:
+    name = text_rows(client.detector)
+    gradient = client.informative.get(name) if name else None
+    return np.zeros(0, dtype=np.int64) if gradient is None else touched_rows(gradient)

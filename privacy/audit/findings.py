@@ -1,0 +1,133 @@
+"""What an audit finds: a figure of each attack under each mask, beside its null baseline."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+BEST = "best of all"
+"""The attack that has the highest figure of a family, chosen afterwards, as no attacker can."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of one attack.
+
+    Attributes:
+        score: What it reached, averaged over batches.
+        null: What the same attack reaches on pure noise; None where it does not apply.
+        undefended: What it reaches without a mask on the same batches; None where not measured.
+    """
+
+    score: float
+    null: float | None = None
+    undefended: float | None = None
+
+    @property
+    def over_null(self) -> float:
+        """How far the score lies above the null baseline; the score itself without one."""
+        return self.score - (self.null or 0.0)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One attack under one mask.
+
+    Attributes:
+        case: What was exported, such as `FedSGD, 16 episodes`.
+        family: Attacks of a kind.
+        attack: Its name, or `BEST`.
+        privacy: The mask.
+        exports: T, how many exports of the same batch it averaged.
+        figures: By name, such as `auc` or `rouge1`.
+    """
+
+    case: str
+    family: str
+    attack: str
+    privacy: str
+    exports: int
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """What a mask costs.
+
+    Attributes:
+        step_time_ratio: Of a training step with a mask on every gradient, to one without.
+        round_time_ratio: Of local training with the change masked once, to the same without.
+        payload_bytes: What a client sends a round, without headers.
+        trained: How many of the model's numbers train.
+    """
+
+    step_time_ratio: float
+    round_time_ratio: float
+    payload_bytes: int
+    trained: int
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Everything that one audit measured.
+
+    Attributes:
+        model: As it was asked for.
+        settings: What was varied and what was not, for the record.
+        findings: All of them; `BEST` among them.
+        open_tensors: By mask, names of parameters that are exported as they are.
+        overhead: By mask.
+        notes: What a reader must know, a sentence each.
+    """
+
+    model: str
+    settings: Mapping[str, str]
+    findings: Sequence[Finding]
+    open_tensors: Mapping[str, Sequence[str]]
+    overhead: Mapping[str, Overhead]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Figures of every attack of a family on one batch: attack, then name of the figure."""
+
+    figures: Mapping[str, Mapping[str, float]]
+
+
+def means(trials: Sequence[Trial]) -> dict[str, dict[str, float]]:
+    """Each attack's figures averaged over the batches, then those of `BEST`.
+
+    An attack that finds nothing to look at in a batch has not guessed at all there: its figures
+    count as chance would have them, .5 for `auc` and else 0.
+    """
+    attacks = list(dict.fromkeys(attack for trial in trials for attack in trial.figures))
+    names = list(
+        dict.fromkeys(n for trial in trials for found in trial.figures.values() for n in found)
+    )
+    mean = {
+        attack: {
+            name: sum(_figure(trial, attack, name) for trial in trials) / len(trials)
+            for name in names
+        }
+        for attack in attacks
+    }
+    if mean:
+        mean[BEST] = {name: max(found[name] for found in mean.values()) for name in names}
+    return mean
+
+
+def average(several: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
+    """The mean of several tables such as `means` makes, figure by figure."""
+    tables = list(several)
+    attacks = dict.fromkeys(attack for table in tables for attack in table)
+    averaged: dict[str, dict[str, float]] = {}
+    for attack in attacks:
+        found = [table[attack] for table in tables if attack in table]
+        averaged[attack] = {
+            name: sum(figures[name] for figures in found) / len(found) for name in found[0]
+        }
+    return averaged
+
+
+def _figure(trial: Trial, attack: str, name: str) -> float:
+    chance = 0.5 if name == "auc" else 0.0
+    return trial.figures.get(attack, {}).get(name, chance)

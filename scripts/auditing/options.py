@@ -1,0 +1,164 @@
+"""What `scripts/audit.py` is told."""
+
+import argparse
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from fglguard.errors import SettingsError
+from privacy.audit.detector_exports import Mode
+from privacy.plans import LADDER
+from scripts.auditing.gate import Gate, read_gate
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+DEFAULTS = {
+    "model": "detector:small",
+    "privacy": ",".join(LADDER),
+    "attacks": "all",
+    "exports": "1,16,100",
+    "budget": "1",
+    "batches": "1,16,64",
+    "modes": "fedsgd,fedprox",
+    "trials": "0",
+    "path": ".fglguard/silos/replay",
+    "encoder": "minilm",
+    "out": "results/audit",
+    "seed": "0",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line.
+
+    Attributes:
+        model: Kind and variant, such as `detector:small`.
+        privacies: Masks, the least first; `none` is always among them.
+        attacks: Families of attacks, or `all` alone.
+        exports: Numbers T of exports that an attacker averages.
+        budget: T that the masks' noise is made for.
+        batches: Sizes of a client's batch.
+        modes: What is exported: one gradient, or the change after a round.
+        trials: Batches of each size; 0: more of the small ones.
+        path: The silo.
+        encoder: Whose vectors the silo's graphs hold.
+        out: Folder of the Markdown, JSON and HTML files.
+        seed: Of everything.
+        quick: Few batches and few candidates.
+        json: File that gets the summary's figures; None: none.
+        gates: Bounds on figures.
+    """
+
+    model: str
+    privacies: tuple[str, ...]
+    attacks: tuple[str, ...]
+    exports: tuple[int, ...]
+    budget: int
+    batches: tuple[int, ...]
+    modes: tuple[Mode, ...]
+    trials: int
+    path: Path
+    encoder: str
+    out: Path
+    seed: int
+    quick: bool
+    json: Path | None
+    gates: tuple[Gate, ...]
+
+
+def read_options(arguments: Sequence[str] | None, description: str | None) -> Options:
+    """Read `key=value` arguments and flags.
+
+    Raises:
+        SettingsError: A key or a value is not one that there is; the text names it.
+    """
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "values",
+        nargs="*",
+        metavar="key=value",
+        help=" ".join(f"{key}={value}" for key, value in DEFAULTS.items()),
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write a summary's figures here")
+    parser.add_argument(
+        "--gate",
+        action="append",
+        default=[],
+        metavar="FIGURE=LIMIT",
+        help="fail where an attack under a mask beats its null baseline by more than this",
+    )
+    parser.add_argument("--quick", action="store_true", help="few batches, few candidates")
+    parsed = parser.parse_intermixed_args(arguments)
+    values = _values(parsed.values)
+    return Options(
+        model=values["model"],
+        privacies=_privacies(values["privacy"]),
+        attacks=_names(values["attacks"]),
+        exports=_numbers("exports", values),
+        budget=_number("budget", values["budget"], 1),
+        batches=_numbers("batches", values),
+        modes=tuple(mode for mode in MODES if mode in _modes(values["modes"])),
+        trials=_number("trials", values["trials"], 0),
+        path=Path(values["path"]),
+        encoder=values["encoder"],
+        out=Path(values["out"]),
+        seed=_number("seed", values["seed"], 0),
+        quick=parsed.quick,
+        json=parsed.json,
+        gates=tuple(read_gate(text) for text in parsed.gate),
+    )
+
+
+def named(key: str, name: str, known: Mapping[str, Callable[..., object]] | Sequence[str]) -> str:
+    """The name itself.
+
+    Raises:
+        SettingsError: It is not among `known`; the text lists them.
+    """
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise SettingsError(f"{key}: expected one of {', '.join(known)}, got {name!r}{hint}")
+    return name
+
+
+def _values(arguments: Sequence[str]) -> dict[str, str]:
+    values = dict(DEFAULTS)
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if not equals or key not in DEFAULTS:
+            near = difflib.get_close_matches(key, DEFAULTS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise SettingsError(
+                f"expected key=value with a key of {', '.join(DEFAULTS)}, got {argument!r}{hint}"
+            )
+        values[key] = value
+    return values
+
+
+def _privacies(text: str) -> tuple[str, ...]:
+    wanted = {named("privacy", name, LADDER) for name in _names(text)}
+    return tuple(name for name in LADDER if name in wanted | {"none"})
+
+
+def _modes(text: str) -> set[str]:
+    return {named("modes", name, MODES) for name in _names(text)}
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+
+
+def _numbers(key: str, values: Mapping[str, str]) -> tuple[int, ...]:
+    return tuple(sorted({_number(key, text, 1) for text in _names(values[key])}))
+
+
+def _number(key: str, text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise SettingsError(f"{key}: expected whole numbers of at least {least}, got {text!r}")
+    return int(text)

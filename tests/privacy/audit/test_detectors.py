@@ -1,0 +1,89 @@
+"""The audit's own bookkeeping, on random graphs: what it finds without a mask and on noise."""
+
+import numpy as np
+import pytest
+
+from fglguard.settings import PrivacySettings, RunSettings
+from fglguard.training import TrainingSettings
+from privacy.audit.detectors import DetectorAudit, audit_detector
+from privacy.audit.findings import BEST
+from scripts.generate_flower_config import composed
+
+
+def privacy(name, level):
+    return PrivacySettings(
+        name=name, mode="delta", level=level, exports=1, kappa=1.0, kept=1.0, minimum_graphs=1
+    )
+
+
+def audit_of(**changes):
+    settings = {
+        "detector": RunSettings.from_flat(composed()).detector,
+        "training": TrainingSettings(epochs=1, batch_size=8),
+        "privacies": {
+            "none": privacy("none", "bbp"),
+            "aegis_extended": privacy("aegis_extended", "dp_scale"),
+        },
+        "exports": [1, 3],
+        "trials": {1: 1},
+        "modes": ("fedsgd",),
+        "decoys": 5,
+        "utterances": 10,
+        "null_seeds": 2,
+        "warm_steps": 2,
+        **changes,
+    }
+    return DetectorAudit(**settings)
+
+
+@pytest.fixture
+def findings(make_graphs):
+    def make(**changes):
+        return audit_detector(audit_of(**changes), make_graphs(20), np.arange(20))
+
+    return make
+
+
+def test_one_episode_is_found_without_a_mask(findings):
+    found, notes = findings()
+    assert not notes
+    bare = [f for f in found if f.attack == BEST and f.privacy == "none"]
+    assert {f.exports for f in bare} == {1, 3}
+    for finding in bare:
+        assert finding.figures["auc"].score == 1.0
+        assert finding.figures["recall"].score == 1.0
+        assert finding.figures["auc"].undefended == 1.0
+
+
+def test_every_masked_figure_has_its_null_and_undefended_figures(findings):
+    found, _ = findings()
+    masked = [f for f in found if f.privacy == "aegis_extended"]
+    assert masked
+    for finding in masked:
+        for figure in finding.figures.values():
+            assert figure.null is not None
+            # Unmasked, one episode spans two directions: there is no check of its first four.
+            assert figure.undefended is not None or "directions" in finding.attack
+            assert 0 <= figure.null <= 1
+    assert not any("bias" in f.attack for f in masked)  # frozen: not exported
+
+
+def test_the_same_seed_finds_the_same(findings):
+    assert findings()[0] == findings()[0]
+
+
+def test_families_are_chosen(findings):
+    found, _ = findings(families=("utterances",))
+    assert {f.family for f in found} == {"utterances"}
+
+
+def test_a_batch_that_a_mask_refuses_is_told(make_graphs):
+    """Features of zero make every gradient of the projections zero, which no mask can hide."""
+    graphs = make_graphs(20)
+    graphs.x[:] = 0
+    graphs.x[::2, 0] = 1e-30 * (1 + np.arange(20))
+    found, notes = audit_detector(audit_of(families=("comparison",)), graphs, np.arange(20))
+    assert {f.privacy for f in found} == {"none"}
+    assert len(notes) == 1
+    assert "under aegis_extended, 1 of 1 batches were not exported, e.g. layers.0" in notes[0]
+    assert "sigma = 0" in notes[0]
