@@ -73,7 +73,9 @@ def mask(
     """Masked gradients, or masked changes of parameters, and what was done to each.
 
     The gradients given are left as they are. Whatever goes wrong raises: no gradient is returned
-    half masked.
+    half masked. A part to be hidden whose gradient is zero, such as flow features of a site where
+    nothing flowed, has no size of its own: it is given the noise of the quietest other part, so
+    that its being zero is hidden too.
 
     Args:
         parts: One for each gradient, in the same order; frozen ones have none and are left out.
@@ -84,29 +86,48 @@ def mask(
 
     Raises:
         PrivacyError: A gradient is not finite, not float32 or of another shape, belongs to a part
-            that the plan freezes, or leaves nothing to scale noise by. The text names the part.
+            that the plan freezes, or all parts to be hidden are zero. The text names the part.
     """
-    masked, done = [], []
+    masked: list[Tensor] = []
+    done: list[Masked] = []
+    zero: list[int] = []
     for part, gradient in zip(parts, gradients, strict=True):
         _check(part, gradient)
         operation = operation_of(part, plan)
-        try:
-            values, record = _apply(part, operation, gradient, strength, noise)
-        except PrivacyError as error:
-            raise PrivacyError(f"{part.name} ({part.role}): {error}") from error
+        record = Masked(part.name, str(part.role), operation, gradient.numel())
+        values = gradient
+        if operation in (Operation.UNIFORMISE, Operation.FLOOD) and not gradient.any():
+            zero.append(len(done))
+        else:
+            try:
+                values, record = _apply(part, record, gradient, strength, noise)
+            except PrivacyError as error:
+                raise PrivacyError(f"{part.name} ({part.role}): {error}") from error
         masked.append(values)
         done.append(record)
+    if zero:
+        sigma = _quietest(parts, done, zero)
+    for place in zero:
+        masked[place] = noise.fill(torch.empty_like(gradients[place]), sigma)
+        done[place] = replace(done[place], sigma=sigma, top_ratio=0.0, norm_ratio=0.0)
     return masked, done
 
 
+def _quietest(parts: Sequence[Part], done: Sequence[Masked], zero: Sequence[int]) -> float:
+    sigmas = [record.sigma for record in done if record.sigma]
+    if not sigmas:
+        names = ", ".join(parts[place].name for place in zero)
+        raise PrivacyError(
+            f"every gradient to be hidden is zero ({names}), so no size of noise follows from "
+            f"them: is the batch empty?"
+        )
+    return min(sigmas)
+
+
 def _apply(
-    part: Part,
-    operation: Operation,
-    gradient: Tensor,
-    strength: Strength,
-    noise: Noise,
+    part: Part, record: Masked, gradient: Tensor, strength: Strength, noise: Noise
 ) -> tuple[Tensor, Masked]:
-    record = Masked(part.name, str(part.role), operation, gradient.numel())
+    operation = record.operation
     if operation is Operation.OPEN:
         return gradient, record
     if operation is Operation.UNIFORMISE:
