@@ -14,6 +14,9 @@ from privacy.plans import Operation, Plan, operation_of
 from privacy.roles import Part
 
 
+_NOISY = (Operation.UNIFORMISE, Operation.FLOOD)
+
+
 @dataclass(frozen=True)
 class Strength:
     """How strong the noise is.
@@ -96,7 +99,7 @@ def mask(
         operation = operation_of(part, plan)
         record = Masked(part.name, str(part.role), operation, gradient.numel())
         values = gradient
-        if operation in (Operation.UNIFORMISE, Operation.FLOOD) and not gradient.any():
+        if operation in _NOISY and not gradient.norm():
             zero.append(len(done))
         else:
             try:
