@@ -23,6 +23,10 @@ class UpdateMask:
 
     Making one freezes what the plan freezes. A real site hands in `SecureNoise`.
 
+    Attributes:
+        sigma: Of the noise on each masked parameter when last masked, by name. It follows from
+            what it hides, and stays at the site.
+
     Args:
         model: What trains; it keeps its parameters.
         settings: The run's `privacy` settings.
@@ -51,6 +55,7 @@ class UpdateMask:
                 f"privacy {settings.name}: every parameter of {type(model).__name__} is frozen"
             )
         self._figures: dict[str, float] = {}
+        self.sigma: dict[str, float] = {}
 
     def require_enough(self, graphs: int) -> None:
         """Refuse to export what too few graphs determine.
@@ -101,6 +106,7 @@ class UpdateMask:
     def _masked(self, gradients: Sequence[Tensor]) -> list[Tensor]:
         parts = [part for _, part in self._trained]
         values, done = mask(parts, gradients, self._plan, self._strength, self._noise)
+        self.sigma = {record.name: record.sigma for record in done if record.sigma}
         for record in done:
             self._keep(record)
         return values

@@ -57,12 +57,6 @@ class MaskedClient:
         """
         vector = _flat(self.detector, self.plain)
         hidden = self.mask.change(vector)
-        figures = self.mask.figures()
-        sigma = {
-            name: float(values.norm()) / figures[f"mask.{name}.norm_over_sigma"]
-            for name, values in self.plain.items()
-            if f"mask.{name}.norm_over_sigma" in figures
-        }
         exported = {
             place.name: _less(
                 torch.from_numpy(hidden[place.span].reshape(place.shape).copy()),
@@ -71,7 +65,7 @@ class MaskedClient:
             for place in layout(self.detector)
             if place.name in self.plain
         }
-        return exported, sigma
+        return exported, dict(self.mask.sigma)
 
     def observe(self, exports: Sequence[int]) -> Iterator[tuple[int, Observation]]:
         """After each number T of exports, ascending, the view of an attacker who averaged them."""

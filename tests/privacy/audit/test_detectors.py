@@ -78,7 +78,7 @@ def test_families_are_chosen(findings):
 
 
 def test_a_batch_that_a_mask_refuses_is_told(make_graphs):
-    """Features of zero make every gradient of the projections zero: `aegis` has nothing else."""
+    """Features so small that the projections' gradients vanish: `aegis` has nothing to hide."""
     graphs = make_graphs(20)
     graphs.x[:] = 0
     graphs.x[::2, 0] = 1e-30 * (1 + np.arange(20))
