@@ -75,5 +75,3 @@ def _auroc(federations: Federations, privacy: str, seed: int) -> float:
             return float(run(grid, settings)["test"]["mean_auroc_raw"])
         except FglguardError as error:
             raise type(error)(f"privacy={privacy}, seed {seed}: {error}") from error
-        finally:
-            grid.close()
