@@ -12,9 +12,6 @@ from privacy.audit.fine_tuning import FineTuning, fine_tune, held_out
 from privacy.audit.victims import Victim
 from privacy.text_task import TextBatch, is_decoder
 
-RATES = (0.03, 0.1, 0.3, 1.0)
-"""Learning rates that are tried."""
-
 
 @dataclass(frozen=True)
 class TextSplit:
@@ -62,8 +59,29 @@ class TextCost:
         return self.tuned - self.undefended
 
 
+def cost_figures(victim: Victim, costs: Mapping[str, TextCost]) -> dict[str, float]:
+    """Flat keys: `MASK.perplexity_ratio` of a decoder, `MASK.accuracy_difference` of a classifier.
+
+    With `.same_rate`, both at the learning rate that is best without a mask.
+    """
+    figures = {}
+    for mask, cost in costs.items():
+        if is_decoder(victim.model):
+            key = f"{mask}.perplexity_ratio"
+            figures |= {key: cost.ratio, f"{key}.same_rate": cost.same_rate / cost.undefended}
+        else:
+            key = f"{mask}.accuracy_difference"
+            figures |= {key: cost.difference, f"{key}.same_rate": cost.same_rate - cost.undefended}
+    return figures
+
+
 def split_texts(
-    victim: Victim, texts: Sequence[str], labels: Sequence[int] = (), *, longest: int = 32, seed: int = 0
+    victim: Victim,
+    texts: Sequence[str],
+    labels: Sequence[int] = (),
+    *,
+    longest: int = 32,
+    seed: int = 0,
 ) -> TextSplit:
     """Seven tenths of the texts are the sites', one tenth validates, two tenths test.
 
@@ -98,7 +116,7 @@ def text_utility(
     texts: TextSplit,
     training: FineTuning,
     privacies: Mapping[str, PrivacySettings],
-    rates: Sequence[float] = RATES,
+    rates: Mapping[str, Sequence[float]],
     progress: Callable[[str], None] = lambda text: None,
 ) -> dict[str, TextCost]:
     """Fine-tune from one start under every mask and compare held-out figures.
@@ -108,7 +126,7 @@ def text_utility(
         texts: What is learned.
         training: How; its learning rate is replaced by each of `rates`.
         privacies: Masks by name; `none` must be among them.
-        rates: Learning rates. One at which training diverges is left out.
+        rates: Learning rates to try by mask. One at which training diverges is left out.
         progress: Is told what was done.
 
     Returns:
@@ -120,7 +138,7 @@ def text_utility(
     if "none" not in privacies:
         raise PrivacyError(f"expected none among the masks to compare with, got {list(privacies)}")
     found = {
-        name: _by_rate(victim, texts, training, privacy, rates)
+        name: _by_rate(victim, texts, training, privacy, _tried(rates, name))
         for name, privacy in privacies.items()
     }
     better = min if is_decoder(victim.model) else max
@@ -146,6 +164,11 @@ def text_utility(
     }
 
 
+def _tried(rates: Mapping[str, Sequence[float]], name: str) -> list[float]:
+    """A mask's own rates, and those of `none`, to compare at the same."""
+    return sorted({*rates[name], *rates["none"]})
+
+
 def _by_rate(
     victim: Victim,
     texts: TextSplit,
@@ -164,5 +187,7 @@ def _by_rate(
         except UpdateError as error:
             reasons.append(f"{rate:g}: {error}")
     if not found:
-        raise PrivacyError(f"{victim.family}: training diverged at every rate: {'; '.join(reasons)}")
+        raise PrivacyError(
+            f"{victim.family}: training diverged at every rate: {'; '.join(reasons)}"
+        )
     return found
