@@ -13,7 +13,6 @@ from privacy.noise import Noise
 from privacy.plans import Operation, Plan, operation_of
 from privacy.roles import Part
 
-
 _NOISY = (Operation.UNIFORMISE, Operation.FLOOD)
 
 
@@ -204,7 +203,7 @@ def uniformise(gradient: Tensor, strength: Strength, noise: Noise) -> tuple[Tens
 
 
 def _checked_norm(part: Part, gradient: Tensor) -> float:
-    """|G|_F. One pass both measures and checks: a sum of squares is finite only if all numbers are."""
+    """|G|_F, which is finite only if every number is: one pass both measures and checks."""
     if gradient.shape != part.parameter.shape:
         raise PrivacyError(
             f"{part.name}: expected a gradient of shape {tuple(part.parameter.shape)}, got "

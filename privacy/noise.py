@@ -49,8 +49,9 @@ class SecureNoise:
 
         sqrt(-2 ln u) cos(2 pi v)   and   sqrt(-2 ln u) sin(2 pi v)
 
-    are independent standard Gaussians, and v in [-1/2, 1/2) does as well. u and v have 32 bits, so no number is larger than 6.7. The
-    key comes from the operating system and is known to nobody.
+    are independent standard Gaussians; v in [-1/2, 1/2), as here, goes round the same circle. u and
+    v have 32 bits, so no number is larger than 6.7. The key comes from the operating system and is
+    known to nobody.
     """
 
     def __init__(self) -> None:

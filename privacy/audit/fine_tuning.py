@@ -47,7 +47,7 @@ class FineTuning:
 
 
 def deal(texts: TextBatch, clients: int) -> list[TextBatch]:
-    """A site's texts for each client: every `clients`-th, so that all have as good as equal shares."""
+    """Each client's texts: every `clients`-th."""
     return [
         TextBatch(texts.texts[first::clients], texts.labels[first::clients])
         for first in range(clients)

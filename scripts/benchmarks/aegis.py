@@ -32,10 +32,10 @@ LENGTHS = {
     "real": (9, 13, 16, 20, 23, 27, 32, 38, 47, 57, 73, 91, 118, 150, 223, 256),
     "short": (32,) * 16,
 }
-"""Tokens of a batch's texts. `real`: the middles of sixteenths of what agents say in four corpora of
-real logs, cut at 256 as `MiniLM` cuts them. Noise costs the same whatever a text's length, so its
-share is larger where texts are short."""
-PAIRS = 7
+"""Tokens of a batch's texts. `real`: the middles of sixteenths of what agents say in four corpora
+of real logs, cut at 256 as `MiniLM` cuts them. Noise costs the same whatever a text's length, so
+its share is larger where texts are short."""
+PAIRS = 5
 GRAPHS, HELD_OUT = 128, 32
 """Of a site in an ordinary run."""
 RATE = 1e-3
