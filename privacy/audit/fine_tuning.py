@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
 from fglguard.errors import UpdateError
@@ -85,9 +86,20 @@ def fine_tune(
             place = (training.seed, number, client)
             mask = UpdateMask(own, privacy, SeededNoise((*place, _NOISE)))
             _train(own, site, training, np.random.default_rng((*place, _TEXTS)))
-            total += mask.update(sent, flatten(own)) - sent
+            trained = flatten(own)
+            _require_finite(trained - sent, training)
+            total += mask.update(sent, trained) - sent
         load_flat(own, sent + total / training.clients, f"the mean of round {number}")
     return own
+
+
+def _require_finite(change: NDArray[np.float32], training: FineTuning) -> None:
+    # A mask would refuse such a change as well, but can't know that it is the rate's fault.
+    if not math.isfinite(np.linalg.norm(change)):
+        raise UpdateError(
+            f"fine-tuning: a change is NaN or infinite; a lower learning rate than "
+            f"{training.learning_rate:g} may help"
+        )
 
 
 def _train(
@@ -96,11 +108,6 @@ def _train(
     for _ in range(training.local_steps):
         chosen = draw.choice(len(site.texts), min(training.batch_size, len(site.texts)), False)
         slopes = gradient(model, _chosen(site, chosen.tolist()))
-        if not all(slope.isfinite().all() for slope in slopes.values()):
-            raise UpdateError(
-                f"fine-tuning: a gradient is NaN or infinite; a lower learning rate than "
-                f"{training.learning_rate:g} may help"
-            )
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 if name in slopes:
