@@ -95,7 +95,9 @@ def fine_tune(
 
 def _require_finite(change: NDArray[np.float32], training: FineTuning) -> None:
     # A mask would refuse such a change as well, but can't know that it is the rate's fault.
-    if not math.isfinite(np.linalg.norm(change)):
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = float(np.linalg.norm(change))
+    if not math.isfinite(length):
         raise UpdateError(
             f"fine-tuning: a change is NaN or infinite; a lower learning rate than "
             f"{training.learning_rate:g} may help"
