@@ -214,7 +214,7 @@ def _checked_norm(part: Part, gradient: Tensor) -> float:
             f"{part.name}: expected a float32 gradient, got {gradient.dtype}: noise of the right "
             f"size would be rounded away; cast the gradient first"
         )
-    norm = gradient.norm().item()
+    norm = float(gradient.norm())
     if not math.isfinite(norm):
         raise PrivacyError(
             f"{part.name}: the gradient holds NaN or infinity, or its length is beyond a float32's "

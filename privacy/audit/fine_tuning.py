@@ -89,7 +89,7 @@ def fine_tune(
             trained = flatten(own)
             _require_finite(trained - sent, training)
             total += mask.update(sent, trained) - sent
-        load_flat(own, sent + total / training.clients, f"the mean of round {number}")
+        load_flat(own, sent + total / np.float32(training.clients), f"the mean of round {number}")
     return own
 
 

@@ -64,7 +64,7 @@ def cost_figures(victim: Victim, costs: Mapping[str, TextCost]) -> dict[str, flo
 
     With `.same_rate`, both at the learning rate that is best without a mask.
     """
-    figures = {}
+    figures: dict[str, float] = {}
     for mask, cost in costs.items():
         if is_decoder(victim.model):
             key = f"{mask}.perplexity_ratio"
