@@ -23,7 +23,13 @@ ROW_SHIFT = 1 / 3
 
 
 def flood_sigma(
-    gradient: Tensor, level: Level, *, kappa: float, candidates: int, exports: int
+    gradient: Tensor,
+    level: Level,
+    *,
+    kappa: float,
+    candidates: int,
+    exports: int,
+    top: float | None = None,
 ) -> float:
     r"""The noise on one weight's gradient at a level.
 
@@ -47,6 +53,7 @@ def flood_sigma(
         kappa: Signal-to-noise ratio of `dp_scale`.
         candidates: N of `span`.
         exports: T.
+        top: s1, where it is known already.
 
     Raises:
         PrivacyError: The sigma would be zero or infinite.
@@ -56,7 +63,7 @@ def flood_sigma(
     if level == "dp_scale":
         sigma = matrix.norm().item() / kappa
     else:
-        top = largest_singular_value(matrix)
+        top = largest_singular_value(matrix) if top is None else top
         sigma = {
             "edge": top / (math.sqrt(m) + math.sqrt(n)),
             "bbp": top / (m * n) ** 0.25,
@@ -106,6 +113,8 @@ def checked_sigma(sigma: float) -> float:
 def largest_singular_value(matrix: Tensor, tolerance: float = 1e-3, most: int = 64) -> float:
     """s1 of a matrix [m, n], by power iteration from the row of largest norm.
 
+    Rows of zeros, most of an embedding's, are not multiplied with.
+
     Args:
         matrix: float32.
         tolerance: Stops when s1 grows by less than this share of itself.
@@ -113,7 +122,11 @@ def largest_singular_value(matrix: Tensor, tolerance: float = 1e-3, most: int = 
     """
     if min(matrix.shape) == 1:
         return float(matrix.norm())
-    vector = matrix[matrix.square().sum(1).argmax()].clone()
+    lengths = torch.linalg.vector_norm(matrix, dim=1)
+    vector = matrix[lengths.argmax()].clone()
+    filled = lengths.nonzero().squeeze(1)
+    if 2 * len(filled) < len(lengths):
+        matrix = matrix[filled]
     before = 0.0
     for _ in range(most):
         length = vector.norm()

@@ -13,7 +13,6 @@ from privacy.noise import Noise
 from privacy.plans import Operation, Plan, operation_of
 from privacy.roles import Part
 
-
 _NOISY = (Operation.UNIFORMISE, Operation.FLOOD)
 
 
@@ -95,15 +94,15 @@ def mask(
     done: list[Masked] = []
     zero: list[int] = []
     for part, gradient in zip(parts, gradients, strict=True):
-        _check(part, gradient)
+        norm = _checked_norm(part, gradient)
         operation = operation_of(part, plan)
         record = Masked(part.name, str(part.role), operation, gradient.numel())
         values = gradient
-        if operation in _NOISY and not gradient.norm():
+        if operation in _NOISY and not norm:
             zero.append(len(done))
         else:
             try:
-                values, record = _apply(part, record, gradient, strength, noise)
+                values, record = _apply(part, record, gradient, norm, strength, noise)
             except PrivacyError as error:
                 raise PrivacyError(f"{part.name} ({part.role}): {error}") from error
         masked.append(values)
@@ -128,25 +127,29 @@ def _quietest(parts: Sequence[Part], done: Sequence[Masked], zero: Sequence[int]
 
 
 def _apply(
-    part: Part, record: Masked, gradient: Tensor, strength: Strength, noise: Noise
+    part: Part, record: Masked, gradient: Tensor, norm: float, strength: Strength, noise: Noise
 ) -> tuple[Tensor, Masked]:
     operation = record.operation
     if operation is Operation.OPEN:
         return gradient, record
+    if operation is Operation.FREEZE:
+        raise PrivacyError("the plan freezes this part, yet it has a gradient: freeze it first")
+    top = largest_singular_value(gradient if gradient.ndim == 2 else gradient.reshape(1, -1))
     if operation is Operation.UNIFORMISE:
         values, sigma = uniformise(gradient, strength, noise)
-    elif operation is Operation.FLOOD:
-        values, sigma = flood(gradient, strength, noise, inputs_first=part.inputs_first)
     else:
-        raise PrivacyError("the plan freezes this part, yet it has a gradient: freeze it first")
-    matrix = gradient if gradient.ndim == 2 else gradient.reshape(1, -1)
-    top = largest_singular_value(matrix) / sigma
-    norm = gradient.norm().item() / sigma
-    return values, replace(record, sigma=sigma, top_ratio=top, norm_ratio=norm)
+        turned = part.inputs_first
+        values, sigma = flood(gradient, strength, noise, inputs_first=turned, top=top)
+    return values, replace(record, sigma=sigma, top_ratio=top / sigma, norm_ratio=norm / sigma)
 
 
 def flood(
-    gradient: Tensor, strength: Strength, noise: Noise, *, inputs_first: bool = False
+    gradient: Tensor,
+    strength: Strength,
+    noise: Noise,
+    *,
+    inputs_first: bool = False,
+    top: float | None = None,
 ) -> tuple[Tensor, float]:
     """G + sigma Z with sigma by `flood_sigma`, and sigma.
 
@@ -155,6 +158,7 @@ def flood(
         strength: Level, T, kappa and N.
         noise: Draws Z.
         inputs_first: Whether the weight is stored with its inputs first.
+        top: s1 of the gradient, where it is known already.
     """
     seen = gradient.t() if inputs_first and gradient.ndim == 2 else gradient
     sigma = flood_sigma(
@@ -163,6 +167,7 @@ def flood(
         kappa=strength.kappa,
         candidates=strength.candidates,
         exports=strength.exports,
+        top=top,
     )
     masked = noise.fill(torch.empty_like(gradient), sigma)
     return masked.add_(gradient), sigma
@@ -197,7 +202,8 @@ def uniformise(gradient: Tensor, strength: Strength, noise: Noise) -> tuple[Tens
     return masked.index_add_(0, rows, kept), sigma
 
 
-def _check(part: Part, gradient: Tensor) -> None:
+def _checked_norm(part: Part, gradient: Tensor) -> float:
+    """|G|_F, which is finite only if every number is: one pass both measures and checks."""
     if gradient.shape != part.parameter.shape:
         raise PrivacyError(
             f"{part.name}: expected a gradient of shape {tuple(part.parameter.shape)}, got "
@@ -208,5 +214,10 @@ def _check(part: Part, gradient: Tensor) -> None:
             f"{part.name}: expected a float32 gradient, got {gradient.dtype}: noise of the right "
             f"size would be rounded away; cast the gradient first"
         )
-    if not gradient.isfinite().all():
-        raise PrivacyError(f"{part.name}: the gradient holds NaN or infinity; nothing is exported")
+    norm = float(gradient.norm())
+    if not math.isfinite(norm):
+        raise PrivacyError(
+            f"{part.name}: the gradient holds NaN or infinity, or its length is beyond a float32's "
+            f"range; nothing is exported"
+        )
+    return norm

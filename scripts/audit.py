@@ -5,6 +5,8 @@ who averages T exports; prints the table and saves it as Markdown, JSON and a pa
 
     python scripts/audit.py model=detector:small privacy=none,aegis,aegis_extended exports=1,16,100
 
+With `utility=SILOS` it also runs whole federations on them and says what masks cost in AUROC.
+
 Exit code 0; 1 where a gate is broken, which is told in words; 2 after an error.
 """
 

@@ -1,7 +1,7 @@
 """What an audit finds: a figure of each attack under each mask, beside its null baseline."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 BEST = "best of all"
 """The attack that has the highest figure of a family, chosen afterwards, as no attacker can."""
@@ -76,6 +76,8 @@ class Audit:
         open_tensors: By mask, names of parameters that are exported as they are.
         overhead: By mask.
         notes: What a reader must know, a sentence each.
+        utility: What models are worth after training under each mask, such as
+            `detector.auroc.aegis`; empty: not measured.
     """
 
     model: str
@@ -84,6 +86,7 @@ class Audit:
     open_tensors: Mapping[str, Sequence[str]]
     overhead: Mapping[str, Overhead]
     notes: Sequence[str] = ()
+    utility: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Plain sentences without end, for trying an audit where no corpus is at hand."""
 
 import random
+from collections.abc import Sequence
 
 _PEOPLE = (
     "the planner", "the reviewer", "our agent", "a customer", "the auditor", "my colleague",
@@ -36,3 +37,8 @@ def sentences(count: int, seed: int = 0) -> list[str]:
         f"{draw.choice(_THINGS)} {draw.choice(_PLACES)} {draw.randrange(1000)}"
         for _ in range(count)
     ]
+
+
+def topics(texts: Sequence[str], classes: int) -> list[int]:
+    """The class of each sentence: which thing it is about, modulo `classes`."""
+    return [_THINGS.index(text.split()[5]) % classes for text in texts]

@@ -19,6 +19,7 @@ from privacy.audit.detectors import FAMILIES, DetectorAudit, audit_detector, glo
 from privacy.audit.findings import Audit
 from privacy.plans import Operation, operation_of, plan_of
 from privacy.roles import parts_of
+from scripts.auditing.federations import Federations, federated_auroc, mean_auroc
 from scripts.auditing.options import Options
 from scripts.generate_flower_config import ROOT
 
@@ -70,7 +71,23 @@ def audit_detectors(options: Options, preset: str, progress: Callable[[str], Non
         },
         overhead=overhead,
         notes=notes,
+        utility=_utility(options, preset, progress),
     )
+
+
+def _utility(options: Options, preset: str, progress: Callable[[str], None]) -> dict[str, float]:
+    if options.utility is None:
+        return {}
+    federations = Federations(
+        preset,
+        options.utility,
+        options.encoder,
+        options.privacies,
+        range(options.seeds),
+        (f"privacy.exports={options.budget}",),
+    )
+    found = mean_auroc(federated_auroc(federations, progress))
+    return {f"detector.auroc.{privacy}": value for privacy, value in found.items()}
 
 
 def _run_settings(options: Options, preset: str, privacy: str) -> RunSettings:

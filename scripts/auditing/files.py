@@ -38,7 +38,8 @@ def summary(audit: Audit) -> dict[str, float]:
 
     `undefended.FIGURE.min` is the lowest over all cases of what the best attack reaches without a
     mask; `MASK.FIGURE.max` the highest of any attack in any case, and `MASK.over_null.max` how far
-    the best of a family lies above the best of it on pure noise.
+    the best of a family lies above the best of it on pure noise. What was measured of utility
+    stands under its own keys, such as `detector.auroc.MASK`.
     """
     least = min(finding.exports for finding in audit.findings)
     best: dict[tuple[str, str], float] = {}
@@ -65,7 +66,7 @@ def summary(audit: Audit) -> dict[str, float]:
             f"{mask}.round_time_ratio": cost.round_time_ratio,
             f"{mask}.payload_bytes": float(cost.payload_bytes),
         }
-    return dict(sorted(figures.items()))
+    return dict(sorted((figures | audit.utility).items()))
 
 
 def _json(value: Any) -> str:

@@ -27,6 +27,8 @@ DEFAULTS = {
     "encoder": "minilm",
     "out": "results/audit",
     "seed": "0",
+    "utility": "",
+    "seeds": "3",
 }
 
 
@@ -47,6 +49,8 @@ class Options:
         encoder: Whose vectors the silo's graphs hold.
         out: Folder of the Markdown, JSON and HTML files.
         seed: Of everything.
+        utility: Silos on which whole federations say what masks cost in AUROC; None: not measured.
+        seeds: Federations under each mask.
         quick: Few batches and few candidates.
         json: File that gets the summary's figures; None: none.
         gates: Bounds on figures.
@@ -64,6 +68,8 @@ class Options:
     encoder: str
     out: Path
     seed: int
+    utility: Path | None
+    seeds: int
     quick: bool
     json: Path | None
     gates: tuple[Gate, ...]
@@ -108,6 +114,8 @@ def read_options(arguments: Sequence[str] | None, description: str | None) -> Op
         encoder=values["encoder"],
         out=Path(values["out"]),
         seed=_number("seed", values["seed"], 0),
+        utility=Path(values["utility"]) if values["utility"] else None,
+        seeds=_number("seeds", values["seeds"], 1),
         quick=parsed.quick,
         json=parsed.json,
         gates=tuple(read_gate(text) for text in parsed.gate),

@@ -12,6 +12,7 @@ from scripts.auditing.table import (
     FIGURES,
     LEGEND,
     OVERHEAD,
+    UTILITY,
     Row,
     by_case,
     cells,
@@ -20,6 +21,7 @@ from scripts.auditing.table import (
     open_lines,
     overhead_rows,
     rows_of,
+    utility_rows,
 )
 
 _PARTS = ("comparison", "span", "vocabulary")
@@ -102,6 +104,7 @@ def audit_page(audit: Audit) -> str:
                     for case, lines in by_case(masked(rows)).items()
                 ),
                 ("Overhead", OVERHEAD, overhead_rows(audit)),
+                *([("Utility", UTILITY, utility_rows(audit))] if audit.utility else []),
                 ("Settings", ("setting", "value"), settings),
             ],
         )

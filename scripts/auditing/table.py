@@ -105,6 +105,11 @@ def print_audit(audit: Audit, console: Console) -> None:
     for costly in overhead_rows(audit):
         costs.add_row(*costly)
     console.print(costs)
+    if audit.utility:
+        worth = Table(*UTILITY)
+        for pair in utility_rows(audit):
+            worth.add_row(*pair)
+        console.print(worth)
 
 
 def markdown(audit: Audit) -> str:
@@ -124,6 +129,8 @@ def markdown(audit: Audit) -> str:
         "## Overhead\n",
         markdown_table(OVERHEAD, overhead_rows(audit)),
     ]
+    if audit.utility:
+        parts += ["## Utility\n", markdown_table(UTILITY, utility_rows(audit))]
     if audit.notes:
         parts += ["## Notes\n", "".join(f"- {note}\n" for note in audit.notes)]
     return "\n".join(parts)
@@ -175,6 +182,14 @@ def overhead_rows(audit: Audit) -> list[list[str]]:
         ]
         for name, cost in audit.overhead.items()
     ]
+
+
+UTILITY = ("utility", "value")
+
+
+def utility_rows(audit: Audit) -> list[list[str]]:
+    """What models are worth under each mask."""
+    return [[name, number(value, 3)] for name, value in audit.utility.items()]
 
 
 def open_lines(audit: Audit) -> list[str]:
