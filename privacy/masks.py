@@ -13,7 +13,6 @@ from privacy.noise import Noise
 from privacy.plans import Operation, Plan, operation_of
 from privacy.roles import Part
 
-
 _NOISY = (Operation.UNIFORMISE, Operation.FLOOD)
 
 

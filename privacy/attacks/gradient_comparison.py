@@ -15,7 +15,6 @@ from privacy.attacks.scales import flatten, scales_of
 from privacy.roles import Role, parts_of
 from privacy.text_task import TextBatch, classes, gradient, is_decoder, transformer
 
-
 GradientOf = Callable[[PreTrainedModel, TextBatch, Iterable[str]], Mapping[str, Tensor]]
 """From a model, a batch and names of parameters to their gradients."""
 
@@ -55,9 +54,7 @@ class GradientComparison:
             labels = [(label,) for label in range(classes(model))]
 
         def own(text: Tokens, label: tuple[int, ...]) -> Tensor:
-            return flatten(
-                self.gradient_of(model, TextBatch((text,), label), scales), scales
-            )
+            return flatten(self.gradient_of(model, TextBatch((text,), label), scales), scales)
 
         # Twice, rather than to hold every candidate's gradient in memory at once.
         common = _common([_mean(own, candidates, label) for label in labels], len(candidates))

@@ -206,9 +206,7 @@ class _Case:
                     for name, score in figures.items()
                 }
                 found.append(
-                    Finding(
-                        case, family, attack, privacy, exports, told, self._size, len(trials)
-                    )
+                    Finding(case, family, attack, privacy, exports, told, self._size, len(trials))
                 )
         return found
 
