@@ -15,7 +15,7 @@ from privacy.audit.sentences import sentences
 from privacy.audit.text_groups import GROUPS, PAPER, Group, Target
 from privacy.audit.victims import Size, Victim, make_victim, train_victim
 from privacy.masks import Strength
-from privacy.plans import Operation, Plan, plan_of
+from privacy.plans import LADDER, Operation, Plan, Privacy, plan_of
 from privacy.roles import Role
 from privacy.text_task import TextBatch
 
@@ -25,9 +25,12 @@ ABLATIONS: Mapping[str, Role] = {
     "expansion open": Role.EXPANSION,
 }
 """Two masks of AEGIS's three: what is left out."""
-_ABLATED = "aegis"
+_ABLATED: Privacy = "aegis"
 _CORPUS = 400
 """Sentences that a tokenizer and the global model learn from."""
+
+
+Mask = tuple[Plan, Strength]
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class TextAudit:
     """
 
     family: str
-    strengths: Mapping[str, Strength]
+    strengths: Mapping[Privacy, Strength]
     exports: Sequence[int]
     batches: Sequence[int] = (1, 4)
     groups: Sequence[Group] = field(default_factory=lambda: tuple(GROUPS.values()))
@@ -114,19 +117,18 @@ class _Case:
 
     def run(self, group: Group, count: int) -> list[Finding]:
         """Attacks of one kind under every mask."""
-        plans = {name: plan_of(name) for name in ("none", "aegis", "aegis_extended")}
         masks = {
-            name: (plans[name], strength)
-            for name, strength in self._audit.strengths.items()
-            if name in plans
+            name: (plan_of(name), self._audit.strengths[name])
+            for name in LADDER
+            if name in self._audit.strengths
         }
-        exports = [count for count in self._audit.exports if count > 1 or not group.several]
+        exports = [times for times in self._audit.exports if times > 1 or not group.several]
         return self._findings(group, count, masks, exports, self.name)
 
     def ablate(self, group: Group, count: int) -> list[Finding]:
         """The same at one export, under two masks of three."""
         strengths, plan = self._audit.strengths, plan_of(_ABLATED)
-        masks: dict[str, tuple[Plan, Strength]] = {"none": (plan_of("none"), strengths["none"])}
+        masks: dict[str, Mask] = {"none": (plan_of("none"), strengths["none"])}
         for name, role in ABLATIONS.items():
             masks[name] = {**plan, role: Operation.OPEN}, strengths[_ABLATED]
         name = f"{self.name}, two masks of three"
@@ -137,7 +139,7 @@ class _Case:
         self,
         group: Group,
         count: int,
-        masks: Mapping[str, tuple[Plan, Strength]],
+        masks: Mapping[str, Mask],
         exports: Sequence[int],
         name: str,
     ) -> list[Finding]:
@@ -175,7 +177,7 @@ class _Case:
         self,
         group: Group,
         batch: TextBatch,
-        mask: tuple[Plan, Strength],
+        mask: Mask,
         exports: int,
         number: int,
     ) -> Observation:

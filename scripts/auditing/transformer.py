@@ -54,8 +54,10 @@ def _audit(options: Options, family: str, masks: dict[str, PrivacySettings]) -> 
     audit = TextAudit(
         family=family,
         strengths={
-            name: Strength(level=mask.level, exports=mask.exports, kappa=mask.kappa, kept=mask.kept)
-            for name, mask in masks.items()
+            mask.name: Strength(
+                level=mask.level, exports=mask.exports, kappa=mask.kappa, kept=mask.kept
+            )
+            for mask in masks.values()
         },
         exports=options.exports,
         batches=options.batches or BATCHES,
