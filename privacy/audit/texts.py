@@ -31,6 +31,8 @@ _CORPUS = 400
 
 
 Mask = tuple[Plan, Strength]
+Scored = defaultdict[tuple[str, int], list[Trial]]
+"""By mask, and by T or the number of a draw."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class _Case:
 
     def run(self, group: Group, count: int) -> list[Finding]:
         """Attacks of one kind under every mask."""
-        masks = {
+        masks: dict[str, Mask] = {
             name: (plan_of(name), self._audit.strengths[name])
             for name in LADDER
             if name in self._audit.strengths
@@ -143,35 +145,39 @@ class _Case:
         exports: Sequence[int],
         name: str,
     ) -> list[Finding]:
-        scored: dict[tuple[str, int], list[Trial]] = defaultdict(list)
-        nulls: dict[tuple[str, int], list[Trial]] = defaultdict(list)
+        scored: Scored = defaultdict(list)
+        nulls: Scored = defaultdict(list)
         for number in range(count):
             target = self._target(number)
             for privacy, mask in masks.items():
-                for seen_exports in [1] if privacy == "none" else exports:
-                    seen = self._observe(group, target.batch, mask, seen_exports, number)
-                    scored[privacy, seen_exports].append(Trial(group.attack(seen, target)))
-                for draw in range(0 if privacy == "none" else group.nulls):
-                    seed = (*self._seed(number), draw)
-                    noise = observe_null(self._victim.model, target.batch, *mask, seed=seed)
+                # Without noise every export is the same, and there is nothing to guess.
+                plain = privacy == "none"
+                for times in [1] if plain else exports:
+                    seen = self._observe(group, target.batch, mask, times, number)
+                    scored[privacy, times].append(Trial(group.attack(seen, target)))
+                for draw in range(0 if plain else group.nulls):
+                    noise = self._noise(target.batch, mask, number, draw)
                     nulls[privacy, draw].append(Trial(group.attack(noise, target)))
         bare = means(scored["none", 1])
         found = []
         for privacy in masks:
             null = average(means(nulls[privacy, draw]) for draw in range(group.nulls))
             for times in exports:
-                trials = scored[privacy, 1 if privacy == "none" else times]
-                for attack, figures in means(trials).items():
+                reached = means(scored[privacy, 1 if privacy == "none" else times])
+                for attack, figures in reached.items():
                     told = {
                         key: Figure(score, null.get(attack, {}).get(key), bare[attack][key])
                         for key, score in figures.items()
                     }
                     found.append(
-                        Finding(
-                            name, group.name, attack, privacy, times, told, self._size, len(trials)
-                        )
+                        Finding(name, group.name, attack, privacy, times, told, self._size, count)
                     )
         return found
+
+    def _noise(self, batch: TextBatch, mask: Mask, number: int, draw: int) -> Observation:
+        """No attack looks at how loud an export is on the whole: one T stands for all."""
+        seed = (*self._seed(number), draw)
+        return observe_null(self._victim.model, batch, *mask, seed=seed)
 
     def _observe(
         self,
