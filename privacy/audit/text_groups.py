@@ -140,7 +140,7 @@ GROUPS: Mapping[str, Group] = {
         Group("adaptive", _adaptive, {1: 4}),
         Group("matching", _matching, {1: 3}),
         Group(MEDIAN, _median, {1: 4}, several=True),
-        Group("candidates", _candidates, {1: 48, 4: 16}, nulls=2),
+        Group("candidates", _candidates, {1: 24, 4: 8}),
     )
 }
 """The more an attack costs, the fewer batches: the table says how many a figure is a mean over."""
