@@ -23,7 +23,7 @@ class Strength:
     Attributes:
         level: Of floods; at `dp_scale` the embedding's noise follows the same formula.
         exports: T, the number of exports that an attacker may average.
-        kappa: Signal-to-noise ratio at `dp_scale`.
+        kappa: Signal-to-noise ratio at `dp_scale`, of all parts together.
         kept: alpha, the share of the embedding's gradient that is kept.
         candidates: N of the level `span`.
     """
@@ -79,6 +79,10 @@ def mask(
     nothing flowed, has no size of its own: it is given the noise of the quietest other part, so
     that its being zero is hidden too.
 
+    At `dp_scale` the K parts that have a signal to be hidden share kappa, kappa / sqrt(K) each:
+    who knows a candidate's gradient tests all parts at once, and under independent noise the
+    squares of their signal-to-noise ratios add up (Neyman and Pearson).
+
     Args:
         parts: One for each gradient, in the same order; frozen ones have none and are left out.
         gradients: float32, of the parts' shapes.
@@ -90,6 +94,7 @@ def mask(
         PrivacyError: A gradient is not finite, not float32 or of another shape, belongs to a part
             that the plan freezes, or all parts to be hidden are zero. The text names the part.
     """
+    strength = _shared(parts, gradients, plan, strength)
     masked: list[Tensor] = []
     done: list[Masked] = []
     zero: list[int] = []
@@ -113,6 +118,18 @@ def mask(
         masked[place] = noise.fill(torch.empty_like(gradients[place]), sigma)
         done[place] = replace(done[place], sigma=sigma, top_ratio=0.0, norm_ratio=0.0)
     return masked, done
+
+
+def _shared(
+    parts: Sequence[Part], gradients: Sequence[Tensor], plan: Plan, strength: Strength
+) -> Strength:
+    hidden = sum(
+        operation_of(part, plan) in _NOISY and bool(gradient.norm())
+        for part, gradient in zip(parts, gradients, strict=True)
+    )
+    if strength.level != "dp_scale" or not hidden:
+        return strength
+    return replace(strength, kappa=strength.kappa / math.sqrt(hidden))
 
 
 def _quietest(parts: Sequence[Part], done: Sequence[Masked], zero: Sequence[int]) -> float:

@@ -4,6 +4,8 @@ Runs every attack on what one client exports of its own episodes, under every ma
 who averages T exports; prints the table and saves it as Markdown, JSON and a page in `out`.
 
     python scripts/audit.py model=detector:small privacy=none,aegis,aegis_extended exports=1,16,100
+    python scripts/audit.py model=gpt2,bert attacks=paper,candidates --gate rouge1=0.05
+    python scripts/audit.py model=all-text --json figures.json
 
 With `utility=SILOS` it also runs whole federations on them and says what masks cost in AUROC.
 

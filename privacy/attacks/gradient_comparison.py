@@ -1,6 +1,6 @@
 """Which of a bank of texts gives a gradient like the one seen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,11 +8,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from transformers import PreTrainedModel
 
 from privacy.attacks.observation import Observation, Tokens
 from privacy.attacks.scales import flatten, scales_of
 from privacy.roles import Role, parts_of
 from privacy.text_task import TextBatch, classes, gradient, is_decoder, transformer
+
+GradientOf = Callable[[PreTrainedModel, TextBatch, Iterable[str]], Mapping[str, Tensor]]
+"""From a model, a batch and names of parameters to their gradients."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,13 @@ class GradientComparison:
 
     Attributes:
         roles: Only these; empty: everything exported.
+        gradient_of: Computes a candidate's gradient, or remembers it.
         name: In the audit's table.
     """
 
     roles: frozenset[StrEnum] = frozenset()
     name: str = "gradient comparison"
+    gradient_of: GradientOf = gradient
 
     def __call__(self, seen: Observation, candidates: Sequence[Tokens]) -> NDArray[np.float64]:
         """A score for each text; all 0 if none of the parameters was exported."""
@@ -48,7 +54,7 @@ class GradientComparison:
             labels = [(label,) for label in range(classes(model))]
 
         def own(text: Tokens, label: tuple[int, ...]) -> Tensor:
-            return flatten(gradient(model, TextBatch((text,), label), scales), scales)
+            return flatten(self.gradient_of(model, TextBatch((text,), label), scales), scales)
 
         # Twice, rather than to hold every candidate's gradient in memory at once.
         common = _common([_mean(own, candidates, label) for label in labels], len(candidates))

@@ -137,7 +137,7 @@ def audit_detector(
                 )
                 for trial in range(trials)
             ]
-            measured = _Case(audit, detector, mode, len(CASES) * members)
+            measured = _Case(audit, detector, mode, members)
             for trial, batch in enumerate(batches):
                 measured.run(trial, batch)
                 progress(f"{case}: batch {trial + 1} of {trials}")
@@ -151,8 +151,8 @@ def audit_detector(
 class _Case:
     """All batches of one size, exported in one way."""
 
-    def __init__(self, audit: DetectorAudit, detector: Detector, mode: Mode, salt: int) -> None:
-        self._audit, self._detector, self._mode, self._salt = audit, detector, mode, salt
+    def __init__(self, audit: DetectorAudit, detector: Detector, mode: Mode, size: int) -> None:
+        self._audit, self._detector, self._mode, self._size = audit, detector, mode, size
         self._scored: dict[tuple[str, int, str], list[Trial]] = defaultdict(list)
         self._null: dict[tuple[str, int, str], list[Trial]] = defaultdict(list)
         self._withheld: dict[str, list[str]] = defaultdict(list)
@@ -163,7 +163,7 @@ class _Case:
         self._ran += 1
         banks: dict[tuple[str, ...], EpisodeBank] = {}
         for privacy, settings in self._audit.privacies.items():
-            seed = (self._audit.seed, self._salt, trial)
+            seed = (self._audit.seed, len(CASES) * self._size, trial)
             client = masked_client(
                 self._detector,
                 batch.graphs.select(np.arange(batch.members)),
@@ -205,7 +205,9 @@ class _Case:
                     )
                     for name, score in figures.items()
                 }
-                found.append(Finding(case, family, attack, privacy, exports, told))
+                found.append(
+                    Finding(case, family, attack, privacy, exports, told, self._size, len(trials))
+                )
         return found
 
     def notes(self, case: str) -> list[str]:

@@ -38,6 +38,8 @@ class Finding:
         privacy: The mask.
         exports: T, how many exports of the same batch it averaged.
         figures: By name, such as `auc` or `rouge1`.
+        size: Texts or episodes in a batch.
+        batches: How many batches the figures are means over.
     """
 
     case: str
@@ -46,6 +48,8 @@ class Finding:
     privacy: str
     exports: int
     figures: Mapping[str, Figure]
+    size: int
+    batches: int
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 
 from privacy.attacks.observation import Export, Observation
 from privacy.masks import Masked, Strength, freeze, mask
-from privacy.noise import SeededNoise
+from privacy.noise import Noise, SeededNoise
 from privacy.plans import Plan
 from privacy.roles import Part, parts_of
 from privacy.text_task import TextBatch, gradient
@@ -51,6 +51,28 @@ def observe(
     return Observation(model, seen, _sigmas(records))
 
 
+def observe_mean(
+    model: PreTrainedModel,
+    batch: TextBatch,
+    plan: Plan,
+    strength: Strength,
+    *,
+    exports: int,
+    seed: Sequence[int] = (0,),
+) -> Observation:
+    """The mean of T exports as one export, drawn at once.
+
+    The T exports are one signal under independent Gaussian noise of size sigma, so that their mean
+    is the signal under noise of size sigma / sqrt(T), and all that they tell
+    (`privacy.attacks.mean_export`). Arguments as of `observe`.
+    """
+    parts, found, model = _gradient(model, batch, plan)
+    noise = _Quieter(SeededNoise((*seed, 0, exports)), math.sqrt(exports))
+    masked, records = mask(parts, list(found.values()), plan, strength, noise)
+    left = {name: sigma / math.sqrt(exports) for name, sigma in _sigmas(records).items()}
+    return Observation(model, [dict(zip(found, masked, strict=True))], left)
+
+
 def observe_null(
     model: PreTrainedModel,
     batch: TextBatch,
@@ -71,6 +93,16 @@ def observe_null(
         _noise(found, records, SeededNoise((*seed, _NULL, number))) for number in range(exports)
     ]
     return Observation(model, seen, _sigmas(records))
+
+
+class _Quieter:
+    """Noise divided by a factor."""
+
+    def __init__(self, noise: Noise, factor: float) -> None:
+        self._noise, self._factor = noise, factor
+
+    def fill(self, tensor: Tensor, sigma: float) -> Tensor:
+        return self._noise.fill(tensor, sigma / self._factor)
 
 
 def _gradient(

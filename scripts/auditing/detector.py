@@ -3,15 +3,13 @@
 from collections.abc import Callable
 
 import numpy as np
-from hydra import compose, initialize_config_dir
-from omegaconf import OmegaConf
 
 from fglguard.corpora.splits import SPLITS
 from fglguard.encoder import load_encoder
 from fglguard.errors import PrivacyError, SettingsError
 from fglguard.graph import GraphSettings
 from fglguard.packed_graphs import PackedGraphs
-from fglguard.settings import PrivacySettings, RunSettings, flatten
+from fglguard.settings import PrivacySettings, RunSettings
 from fglguard.silo import Silo, open_silos
 from fglguard.training import TrainingSettings
 from privacy.audit.detector_overhead import REPEATS, detector_overhead
@@ -20,9 +18,10 @@ from privacy.audit.findings import Audit
 from privacy.plans import Operation, operation_of, plan_of
 from privacy.roles import parts_of
 from scripts.auditing.federations import Federations, federated_auroc, mean_auroc
+from scripts.auditing.masks import run_settings
 from scripts.auditing.options import Options
-from scripts.generate_flower_config import ROOT
 
+BATCHES = (1, 16, 64)
 TRIALS = {1: 8, 16: 4}
 """Batches of each size; of others two. One episode says little, so more are tried."""
 SITE_GRAPHS = 128
@@ -38,7 +37,9 @@ def audit_detectors(options: Options, preset: str, progress: Callable[[str], Non
         SiloError: The silo is missing, or was not prepared for this preset.
         PrivacyError: It holds too few episodes.
     """
-    runs = {name: _run_settings(options, preset, name) for name in options.privacies}
+    runs = {
+        name: run_settings(name, options.budget, f"detector={preset}") for name in options.privacies
+    }
     plain = runs["none"]
     silo, packed = _open(options, plain)
     rows = np.flatnonzero(np.asarray(silo.split) == SPLITS.index("train"))
@@ -90,17 +91,6 @@ def _utility(options: Options, preset: str, progress: Callable[[str], None]) -> 
     return {f"detector.auroc.{privacy}": value for privacy, value in found.items()}
 
 
-def _run_settings(options: Options, preset: str, privacy: str) -> RunSettings:
-    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
-        overrides = [
-            f"detector={preset}",
-            f"privacy={privacy}",
-            f"privacy.exports={options.budget}",
-        ]
-        config = compose("config", overrides=overrides)
-    return RunSettings.from_flat(flatten(OmegaConf.to_container(config, resolve=True)))
-
-
 def _open(options: Options, run: RunSettings) -> tuple[Silo, PackedGraphs]:
     silos = open_silos(options.path)
     if len(silos) != 1:
@@ -138,7 +128,7 @@ def _audit(
         exports=options.exports,
         trials={
             size: options.trials or (1 if options.quick else TRIALS.get(size, 2))
-            for size in options.batches
+            for size in options.batches or BATCHES
         },
         modes=options.modes,
         families=FAMILIES if "all" in options.attacks else options.attacks,

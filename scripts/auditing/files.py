@@ -2,18 +2,21 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from fglguard.files import write_atomically
 from privacy.audit.findings import BEST, Audit
+from privacy.audit.text_groups import PAPER
+from privacy.plans import LADDER
 from scripts.auditing.page import audit_page
 from scripts.auditing.table import markdown
 
 
 def write_audit(audit: Audit, out: Path) -> list[Path]:
     """Write `MODEL.json`, `MODEL.md` and `MODEL.html`."""
-    stem = audit.model.replace(":", "-")
+    stem = re.sub("[^a-z0-9_-]", "-", audit.model)
     contents = {
         "json": _json(dataclasses.asdict(audit)),
         "md": markdown(audit),
@@ -36,23 +39,28 @@ def write_summary(audit: Audit, path: Path) -> None:
 def summary(audit: Audit) -> dict[str, float]:
     """A mask's highest figures at the smallest number of exports, and what it costs.
 
-    `undefended.FIGURE.min` is the lowest over all cases of what the best attack reaches without a
-    mask; `MASK.FIGURE.max` the highest of any attack in any case, and `MASK.over_null.max` how far
-    the best of a family lies above the best of it on pure noise. What was measured of utility
+    `undefended.FIGURE.min` is the lowest over all cases with the smallest batch of what the best
+    attack reaches without a mask; `MASK.FIGURE.max` the highest of any attack in any case,
+    `MASK.paper_attack.FIGURE.max` that of the paper's, and `MASK.over_null.max` how far the best of
+    a family lies above the best of it on pure noise. Ablations are left out. What was measured of utility
     stands under its own keys, such as `detector.auroc.MASK`.
     """
     least = min(finding.exports for finding in audit.findings)
+    smallest = min(finding.size for finding in audit.findings)
     best: dict[tuple[str, str], float] = {}
     figures: dict[str, float] = {}
     for finding in audit.findings:
-        if finding.exports != least:
+        if finding.exports != least or finding.privacy not in LADDER:
             continue
         for name, figure in finding.figures.items():
             if finding.privacy == "none":
                 case = finding.case, name
-                best[case] = max(figure.score, best.get(case, 0.0))
+                if finding.size == smallest:
+                    best[case] = max(figure.score, best.get(case, 0.0))
                 continue
             reached = {f"{finding.privacy}.{name}.max": figure.score}
+            if finding.family == PAPER:
+                reached[f"{finding.privacy}.paper_attack.{name}.max"] = figure.score
             if finding.attack == BEST:
                 reached[f"{finding.privacy}.over_null.max"] = figure.over_null
             for key, value in reached.items():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fglguard.errors import SettingsError
 from privacy.audit.findings import BEST, Audit, Finding
+from privacy.plans import LADDER
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,15 @@ def read_gate(text: str) -> Gate:
 def broken(audit: Audit, gates: Sequence[Gate]) -> list[str]:
     """A sentence for each case in which a gate does not hold, its worst attack named.
 
-    Looked at are the masks that were asked for, without `none` where there is another, at the
-    smallest number of exports that was asked for: the table says what more exports do.
+    Looked at are the masks that were asked for, without `none` where there is another and without
+    ablations, at the smallest number of exports that was asked for: the table says what more
+    exports do.
 
     Raises:
         SettingsError: A gate's figure was not measured.
     """
     least = min(finding.exports for finding in audit.findings)
-    best = [finding for finding in audit.findings if finding.attack == BEST]
+    best = [f for f in audit.findings if f.attack == BEST and f.privacy in LADDER]
     masked = [finding for finding in best if finding.privacy != "none"] or best
     told = []
     for gate in gates:

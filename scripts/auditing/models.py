@@ -1,52 +1,45 @@
-"""Kinds of models that can be audited, by name."""
+"""Models that can be audited, by name: a detector's presets, and families of transformers."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from fglguard.detector import PRESETS
-from privacy.audit.detectors import FAMILIES
+from fglguard.errors import SettingsError
+from privacy.audit import detectors
 from privacy.audit.findings import Audit
+from privacy.audit.text_groups import GROUPS
+from privacy.audit.victims import FAMILIES
 from scripts.auditing.detector import audit_detectors
 from scripts.auditing.options import Options, named
+from scripts.auditing.transformer import audit_transformers
 
-Auditor = Callable[[Options, str, Callable[[str], None]], Audit]
-"""Options, the model's variant, and what is told of progress."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of model.
-
-    Attributes:
-        variants: What may stand after the colon; empty: nothing does.
-        attacks: Families of attacks that there are.
-        audit: Runs them.
-    """
-
-    variants: Sequence[str]
-    attacks: Sequence[str]
-    audit: Auditor
-
-
-KINDS: Mapping[str, Kind] = {"detector": Kind(PRESETS, FAMILIES, audit_detectors)}
+ALL_TEXT = "all-text"
+"""Stands for every family of transformers."""
+_DETECTORS = {f"detector:{preset}": preset for preset in PRESETS}
 
 
 def run_audit(options: Options, progress: Callable[[str], None]) -> Audit:
-    """Audit the model that was asked for.
+    """Audit the model that was asked for, or several families of transformers in one table.
 
     Raises:
-        SettingsError: The model, its variant or an attack is unknown; the text lists those known.
+        SettingsError: A model or an attack is unknown, the text lists those known; or a detector
+            was asked for beside something else.
     """
-    kind, _, variant = named("model", options.model, _model_names()).partition(":")
-    known = KINDS[kind]
+    known = [*_DETECTORS, *FAMILIES, ALL_TEXT]
+    asked = [named("model", name.strip(), known) for name in options.model.split(",")]
+    detector = [name for name in asked if name in _DETECTORS]
+    if not detector:
+        _check_attacks(options, tuple(GROUPS))
+        wanted = FAMILIES if ALL_TEXT in asked else asked
+        return audit_transformers(options, [f for f in FAMILIES if f in wanted], progress)
+    if len(asked) > 1:
+        raise SettingsError(
+            f"model: expected one detector by itself, or families of transformers, got "
+            f"{options.model}: their tables have nothing in common"
+        )
+    _check_attacks(options, detectors.FAMILIES)
+    return audit_detectors(options, _DETECTORS[detector[0]], progress)
+
+
+def _check_attacks(options: Options, known: Sequence[str]) -> None:
     for attack in options.attacks:
-        named("attacks", attack, ("all", *known.attacks))
-    return known.audit(options, variant, progress)
-
-
-def _model_names() -> list[str]:
-    return [
-        name
-        for kind, of in KINDS.items()
-        for name in ([f"{kind}:{variant}" for variant in of.variants] or [kind])
-    ]
+        named("attacks", attack, ("all", *known))

@@ -20,7 +20,7 @@ DEFAULTS = {
     "attacks": "all",
     "exports": "1,16,100",
     "budget": "1",
-    "batches": "1,16,64",
+    "batches": "auto",
     "modes": "fedsgd,fedprox",
     "trials": "0",
     "path": ".fglguard/silos/replay",
@@ -37,14 +37,14 @@ class Options:
     """The command line.
 
     Attributes:
-        model: Kind and variant, such as `detector:small`.
+        model: Such as `detector:small`, `gpt2,bert` or `all-text`.
         privacies: Masks, the least first; `none` is always among them.
         attacks: Families of attacks, or `all` alone.
         exports: Numbers T of exports that an attacker averages.
         budget: T that the masks' noise is made for.
-        batches: Sizes of a client's batch.
-        modes: What is exported: one gradient, or the change after a round.
-        trials: Batches of each size; 0: more of the small ones.
+        batches: Sizes of a client's batch; none: those that suit the model.
+        modes: What is exported: one gradient, or the change after a round. Of a detector alone.
+        trials: Batches of each size; 0: more of the small ones. Of texts at most so many.
         path: The silo.
         encoder: Whose vectors the silo's graphs hold.
         out: Folder of the Markdown, JSON and HTML files.
@@ -107,7 +107,7 @@ def read_options(arguments: Sequence[str] | None, description: str | None) -> Op
         attacks=_names(values["attacks"]),
         exports=_numbers("exports", values),
         budget=_number("budget", values["budget"], 1),
-        batches=_numbers("batches", values),
+        batches=() if values["batches"] == "auto" else _numbers("batches", values),
         modes=tuple(mode for mode in MODES if mode in _modes(values["modes"])),
         trials=_number("trials", values["trials"], 0),
         path=Path(values["path"]),

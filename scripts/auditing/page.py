@@ -10,13 +10,13 @@ from privacy.audit.findings import Audit
 from scripts.auditing.table import (
     FAMILIES,
     FIGURES,
-    LEGEND,
     OVERHEAD,
     UTILITY,
     Row,
     by_case,
     cells,
     head,
+    legend,
     masked,
     open_lines,
     overhead_rows,
@@ -24,6 +24,8 @@ from scripts.auditing.table import (
     utility_rows,
 )
 
+_UNDRAWN = ("token_recall", "token_precision")
+"""Figures that follow ROUGE-1."""
 _PARTS = ("comparison", "span", "vocabulary")
 """Families whose best stands under `episodes` already."""
 _HEIGHT = 2.4
@@ -93,7 +95,7 @@ def audit_page(audit: Audit) -> str:
         .from_string(_PAGE)
         .render(
             audit=audit,
-            legend=LEGEND,
+            legend=legend(rows),
             stylesheet=stylesheet() + STYLE,
             keys=[*keys, ("pure noise", _NULL, "dashed")],
             pictures=_pictures(rows, masks),
@@ -103,7 +105,7 @@ def audit_page(audit: Audit) -> str:
                     (case, head(rows), [cells(row, rows) for row in lines])
                     for case, lines in by_case(masked(rows)).items()
                 ),
-                ("Overhead", OVERHEAD, overhead_rows(audit)),
+                *([("Overhead", OVERHEAD, overhead_rows(audit))] if audit.overhead else []),
                 *([("Utility", UTILITY, utility_rows(audit))] if audit.utility else []),
                 ("Settings", ("setting", "value"), settings),
             ],
@@ -114,7 +116,7 @@ def audit_page(audit: Audit) -> str:
 def _pictures(rows: Sequence[Row], masks: Sequence[str]) -> list[tuple[str, str]]:
     grouped: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        if row.family not in _PARTS:
+        if row.family not in _PARTS and row.figure not in _UNDRAWN:
             grouped.setdefault((row.case, row.family, row.figure), []).append(row)
     pictures = []
     for number, ((case, family, name), lines) in enumerate(grouped.items()):

@@ -25,13 +25,30 @@ FAMILIES: Mapping[str, str] = {
     "vocabulary": "- vocabulary",
     "utterances": "utterances",
     "words": "words",
+    "paper": "the paper's",
+    "channels": "other channels",
+    "adaptive": "knowing of noise",
+    "matching": "gradient matching",
+    "median": "on the median",
+    "candidates": "which of a bank",
 }
-LEGEND = (
+_DETECTOR_LEGEND = (
     "episodes: which candidate was in the batch, best of all attacks, and below it those that "
     "compare updates, check spans, or look at the words touched. utterances: which vector was. "
-    "words: which hashed words were touched. Recall of candidates is at no false positive. Each "
-    "line is the best attack of its kind, chosen afterwards; on noise it is chosen likewise."
+    "words: which hashed words were touched. "
 )
+_TEXT_LEGEND = (
+    "the paper's: embedding rows, and span checks on attention and MLP expansion. other channels: "
+    "span checks on MLP contraction and head, on Q and V alone, rows of the head. knowing of "
+    "noise: longest rows, matched filters, truncated SVD, robust PCA. on the median: the first "
+    "two on the median of T exports; all others look at the mean. which of a bank: the bank of "
+    "sentences and the comparison of gradients. "
+)
+_LEGEND = (
+    "Recall of candidates is at no false positive. Each line is the best attack of its kind, "
+    "chosen afterwards; on noise it is chosen likewise. batches: how many it is a mean over."
+)
+_TEXT_FAMILIES = ("paper", "channels", "adaptive", "matching", "median", "candidates")
 
 
 @dataclass(frozen=True)
@@ -46,6 +63,7 @@ class Row:
         undefended: Its value without a mask.
         null: On pure noise.
         scores: By number of exports.
+        batches: How many batches each is a mean over.
     """
 
     case: str
@@ -55,6 +73,7 @@ class Row:
     undefended: float | None
     null: float | None
     scores: Mapping[int, float]
+    batches: int
 
 
 def rows_of(audit: Audit) -> list[Row]:
@@ -80,9 +99,10 @@ def rows_of(audit: Audit) -> list[Row]:
     rows = []
     for key in sorted(grouped, key=place):
         found = {finding.exports: finding.figures[key[2]] for finding in grouped[key]}
+        batches = min(finding.batches for finding in grouped[key])
         first = next(iter(found.values()))
         scores = {exports: figure.score for exports, figure in sorted(found.items())}
-        rows.append(Row(*key, first.undefended, first.null, scores))
+        rows.append(Row(*key, first.undefended, first.null, scores, batches))
     return rows
 
 
@@ -98,13 +118,14 @@ def print_audit(audit: Audit, console: Console) -> None:
             table.add_row(*cells(row, rows))
             before = row.family, row.figure
         console.print(table)
-    console.print(LEGEND, highlight=False)
+    console.print(legend(rows), highlight=False)
     for line in [*open_lines(audit), *audit.notes]:
         console.print(line, highlight=False)
-    costs = Table(*OVERHEAD)
-    for costly in overhead_rows(audit):
-        costs.add_row(*costly)
-    console.print(costs)
+    if audit.overhead:
+        costs = Table(*OVERHEAD)
+        for costly in overhead_rows(audit):
+            costs.add_row(*costly)
+        console.print(costs)
     if audit.utility:
         worth = Table(*UTILITY)
         for pair in utility_rows(audit):
@@ -118,7 +139,7 @@ def markdown(audit: Audit) -> str:
     parts = [
         f"# Audit of {audit.model}\n",
         "".join(f"- {key}: {value}\n" for key, value in audit.settings.items()),
-        f"{LEGEND}\n",
+        f"{legend(rows)}\n",
     ]
     for case, lines in by_case(masked(rows)).items():
         table = markdown_table(head(rows), [cells(row, rows) for row in lines])
@@ -126,14 +147,20 @@ def markdown(audit: Audit) -> str:
     parts += [
         "## Open tensors\n",
         "".join(f"- {line}\n" for line in open_lines(audit)),
-        "## Overhead\n",
-        markdown_table(OVERHEAD, overhead_rows(audit)),
     ]
+    if audit.overhead:
+        parts += ["## Overhead\n", markdown_table(OVERHEAD, overhead_rows(audit))]
     if audit.utility:
         parts += ["## Utility\n", markdown_table(UTILITY, utility_rows(audit))]
     if audit.notes:
         parts += ["## Notes\n", "".join(f"- {note}\n" for note in audit.notes)]
     return "\n".join(parts)
+
+
+def legend(rows: Sequence[Row]) -> str:
+    """What the lines are."""
+    texts = any(row.family in _TEXT_FAMILIES for row in rows)
+    return (_TEXT_LEGEND if texts else _DETECTOR_LEGEND) + _LEGEND
 
 
 def masked(rows: Sequence[Row]) -> list[Row]:
@@ -151,7 +178,7 @@ def by_case(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def head(rows: Sequence[Row]) -> list[str]:
     """The table's columns."""
-    return ["attack", "figure", "mask", "undefended", "noise", *_exports(rows)]
+    return ["attack", "figure", "mask", "batches", "undefended", "noise", *_exports(rows)]
 
 
 def cells(row: Row, rows: Sequence[Row]) -> list[str]:
@@ -161,6 +188,7 @@ def cells(row: Row, rows: Sequence[Row]) -> list[str]:
         FAMILIES.get(row.family, row.family),
         FIGURES.get(row.figure, row.figure),
         row.privacy,
+        str(row.batches),
         number(row.undefended, 2),
         number(row.null, 2),
         *(number(row.scores.get(count), 2) for count in exports),

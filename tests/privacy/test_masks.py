@@ -106,6 +106,19 @@ def test_a_row_that_was_touched_can_not_be_told_by_its_length() -> None:
     assert hits / 300 < 0.05
 
 
+def test_at_dp_scale_all_parts_together_have_the_ratio_kappa(make_model) -> None:
+    """The best linear test over all parts: (|G| / sigma)^2 add up to kappa^2."""
+    model = make_model("bert")
+    plan = {**plan_of("aegis_extended"), Role.TOKEN_EMBEDDING: Operation.FREEZE}
+    parts = parts_of(model)
+    freeze(parts, plan)
+    trained = [part for part in parts if part.parameter.requires_grad]
+    strength = Strength("dp_scale", kappa=0.5)
+    _, done = mask(trained, gradients_of(model), plan, strength, SeededNoise((1,)))
+    assert len(done) > 4
+    assert sum(record.norm_ratio**2 for record in done) == pytest.approx(0.25, rel=1e-4)
+
+
 def test_at_dp_scale_an_embedding_drowns_as_a_whole() -> None:
     """sigma = |what is kept|_F / kappa; lengths 1, 2, 2 after clipping: 3 / kappa."""
     _, sigma = uniformise(sparse(), Strength("dp_scale", kappa=2.0), SeededNoise((1,)))

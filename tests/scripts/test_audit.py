@@ -119,6 +119,22 @@ def test_the_audit_of_the_papers_detector_and_a_broken_gate(audit, capsys):
     )
 
 
+@pytest.mark.long
+def test_the_audit_of_a_transformer(tmp_path, capsys):
+    """The paper's attack reads every text without masks, none with them; two masks are too few."""
+    summary = tmp_path / "summary.json"
+    arguments = ["model=gpt2", "privacy=aegis", "attacks=paper", "exports=1,16", "batches=1"]
+    files = [f"out={tmp_path}", "--json", str(summary)]
+    assert main([*arguments, *files, "--quick", "--gate", "rouge1=0.05"]) == 0
+    figures = json.loads(summary.read_text())
+    assert figures["undefended.rouge1.min"] >= 0.98
+    assert figures["aegis.paper_attack.rouge1.max"] <= 0.005
+    told = capsys.readouterr().out
+    assert "gpt2, 1 text, two masks of three" in told
+    assert "gpt2, aegis leaves open: transformer.wpe.weight" in told
+    assert "<svg" in (tmp_path / "gpt2.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -129,6 +145,9 @@ def test_the_audit_of_the_papers_detector_and_a_broken_gate(audit, capsys):
         (["exports=0"], "exports: expected whole numbers of at least 1, got '0'"),
         (["export=1"], "did you mean exports?"),
         (["--gate", "auc"], "gate: expected FIGURE=LIMIT"),
+        (["model=gpt2,detector:small"], "model: expected one detector by itself, or families of"),
+        (["model=gpt3"], "did you mean gpt2?"),
+        (["model=gpt2", "attacks=span"], "attacks: expected one of all, paper, channels"),
         (["path=nowhere"], "nowhere: expected a silo or a folder of silos"),
     ],
 )

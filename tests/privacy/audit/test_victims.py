@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fglguard.errors import PrivacyError
-from privacy.audit.observing import observe, observe_null
+from privacy.audit.observing import observe, observe_mean, observe_null
 from privacy.audit.sentences import sentences
 from privacy.audit.victims import FAMILIES, Size, make_victim, train_victim
 from privacy.masks import Strength
@@ -64,6 +64,17 @@ def test_null_has_the_masks_noise_and_no_signal(victim_of):
     assert first.std().item() == pytest.approx(seen.sigma[name], rel=0.05)
     both = torch.stack([first, second])
     assert abs(torch.corrcoef(both)[0, 1].item()) < 0.05
+
+
+def test_the_mean_of_exports_is_drawn_at_once(victim_of):
+    """Of 100 exports a tenth of the noise is left, around the same signal."""
+    victim = victim_of("opt")
+    name, batch, plan = "model.decoder.layers.0.fc1.weight", victim.batch(TEXTS[:1]), "aegis"
+    one = observe(victim.model, batch, plan_of(plan), Strength())
+    mean = observe_mean(victim.model, batch, plan_of(plan), Strength(), exports=100)
+    assert mean.sigma[name] == pytest.approx(one.sigma[name] / 10)
+    left = mean.exports[0][name] - gradient(victim.model, batch)[name]
+    assert left.std().item() == pytest.approx(mean.sigma[name], rel=0.05)
 
 
 def test_errors(victim_of):
