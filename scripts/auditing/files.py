@@ -42,8 +42,8 @@ def summary(audit: Audit) -> dict[str, float]:
     `undefended.FIGURE.min` is the lowest over all cases with the smallest batch of what the best
     attack reaches without a mask; `MASK.FIGURE.max` the highest of any attack in any case,
     `MASK.paper_attack.FIGURE.max` that of the paper's, and `MASK.over_null.max` how far the best of
-    a family lies above the best of it on pure noise. Ablations are left out. What was measured of utility
-    stands under its own keys, such as `detector.auroc.MASK`.
+    a family lies above the best of it on pure noise. Ablations are left out. What was measured of
+    utility stands under its own keys, such as `detector.auroc.MASK`.
     """
     least = min(finding.exports for finding in audit.findings)
     smallest = min(finding.size for finding in audit.findings)
