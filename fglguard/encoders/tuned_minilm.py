@@ -1,5 +1,6 @@
 """MiniLM whose last layers train: token ids to vectors through which gradients flow."""
 
+import copy
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -41,11 +42,10 @@ class TunedMiniLM(nn.Module):
         super().__init__()
         if not 0 <= layers <= LAYERS:
             raise SettingsError(f"encoder_layers: expected 0 to {LAYERS}, got {layers}")
-        own = load_model()
-        first = LAYERS - layers if layers else 0
-        self.embeddings = None if layers else own.embeddings
-        self.layer = nn.ModuleList(own.encoder.layer[first:])
-        self._frozen = _Frozen(0 if not layers else first, embeds=layers > 0)
+        self._first = LAYERS - layers if layers else 0
+        packaged = _packaged()
+        self.embeddings = None if layers else _own(packaged.embeddings)
+        self.layer = _own(packaged.encoder.layer[self._first :])
 
     def forward(self, utterances: UtteranceBatch) -> Tensor:
         """Features of the batch's nodes, [N, 384]: zeros for those that said nothing."""
@@ -83,8 +83,7 @@ class TunedMiniLM(nn.Module):
     def _embed(self, ids: Tensor, seen: Tensor) -> Tensor:
         attended = seen[:, None, None, :]
         if self.embeddings is None:
-            with torch.no_grad():
-                hidden = self._frozen(ids, attended)
+            hidden = _first_layers(ids, attended, self._first)
         else:
             hidden = self.embeddings(input_ids=ids)
         for layer in self.layer:
@@ -92,25 +91,24 @@ class TunedMiniLM(nn.Module):
         return nn.functional.normalize((hidden * seen.unsqueeze(2)).sum(1), dim=1)
 
 
-class _Frozen:
-    """The model's first layers, shared by all encoders of a process and by their copies."""
-
-    def __init__(self, layers: int, *, embeds: bool) -> None:
-        self._layers = layers
-        if embeds:
-            _shared_model()
-
-    def __call__(self, ids: Tensor, attended: Tensor) -> Tensor:
-        model = _shared_model()
-        hidden: Tensor = model.embeddings(input_ids=ids)
-        for layer in model.encoder.layer[: self._layers]:
-            hidden = layer(hidden, attended)
-        return hidden
-
-
 @lru_cache(maxsize=1)
-def _shared_model() -> Any:
+def _packaged() -> Any:
+    """The whole model as it is packaged, once a process."""
     return load_model().requires_grad_(False)
+
+
+def _own(part: Any) -> Any:
+    """A copy that trains."""
+    return copy.deepcopy(part).requires_grad_(True)
+
+
+def _first_layers(ids: Tensor, attended: Tensor, layers: int) -> Tensor:
+    packaged = _packaged()
+    with torch.no_grad():
+        hidden: Tensor = packaged.embeddings(input_ids=ids)
+        for layer in packaged.encoder.layer[:layers]:
+            hidden = layer(hidden, attended)
+    return hidden
 
 
 def _chunks(texts: list[Tensor]) -> Iterator[list[int]]:
