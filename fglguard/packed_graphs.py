@@ -97,7 +97,7 @@ class PackedGraphs:
             text_values=self.text_values[entries],
             node_offsets=node_offsets,
             edge_offsets=edge_offsets,
-            utterances=self.utterances and self.utterances.select(node_rows),
+            utterances=None if self.utterances is None else self.utterances.select(node_rows),
         )
 
 
@@ -265,5 +265,7 @@ def collate(
         final=torch.from_numpy(packed.final[chosen] + node_offsets[:-1]),
         label=torch.from_numpy(packed.label[chosen].astype(np.float32)),
         graphs=len(chosen),
-        utterances=packed.utterances and collate_utterances(packed.utterances.select(node_rows)),
+        utterances=None
+        if packed.utterances is None
+        else collate_utterances(packed.utterances.select(node_rows)),
     )

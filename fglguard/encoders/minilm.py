@@ -175,7 +175,7 @@ def load_model() -> Any:
     import torch
 
     with _offline(), _quiet(), torch.random.fork_rng(devices=[]):
-        model = BertModel.from_pretrained(
+        model: Any = BertModel.from_pretrained(
             str(folder),
             local_files_only=True,
             attn_implementation="sdpa",
