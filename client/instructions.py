@@ -50,6 +50,7 @@ def read_instructions(config: Mapping[str, Any]) -> Instructions:
         run_folder=_read(config, "run_folder", str, ""),
         training=TrainingSettings(
             epochs=_read(config, "epochs", int),
+            steps=_read(config, "steps", int, 0),
             batch_size=_read(config, "batch_size", int),
             learning_rate=_read(config, "learning_rate", float),
             optimizer=_read(config, "optimizer", str),

@@ -207,6 +207,9 @@ def _check_features(detector: Detector, graph: GraphSettings) -> None:
             f"graph: expected node_feature {node_feature!r} and messages {messages}, as the "
             f"detector wants them, got {graph.node_feature!r} and {graph.messages}"
         )
+    if (graph.tokens > 0) != detector.reads_tokens:
+        wanted = "token ids" if detector.reads_tokens else "no token ids"
+        raise BundleError(f"graph: expected {wanted}, as the detector wants, got {graph.tokens}")
     if graph.preset != detector.preset:
         raise BundleError(
             f"graph: expected the features of preset {detector.preset!r}, got those of "

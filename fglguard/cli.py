@@ -117,13 +117,17 @@ def embed_corpus(
         bool, typer.Option("--messages", help="For detector.edge_feature=message.")
     ] = False,
     preset: Annotated[str, typer.Option(help="detector.preset of the runs.")] = "paper",
+    tokens: Annotated[
+        int,
+        typer.Option(help="For detector.encoder=finetune: detector.encoder_tokens of the runs."),
+    ] = 0,
 ) -> None:
     """Embed a silo's texts and pack its graphs, so that it can train and score."""
     if preset not in PRESET_FEATURES:
         raise SettingsError(
             f"--preset: expected one of {', '.join(PRESET_FEATURES)}, got {preset!r}"
         )
-    graph = GraphSettings(rounds, node_feature, messages, **PRESET_FEATURES[preset])
+    graph = GraphSettings(rounds, node_feature, messages, **PRESET_FEATURES[preset], tokens=tokens)
     if encoder == "none":
         raise EncoderError(f"--encoder: expected one of {', '.join(ENCODERS)}, got 'none'")
     _embed(Silo.open(path), _encoder(encoder), graph)

@@ -1,6 +1,8 @@
 """Detectors: packed episode graphs to one logit an agent; the paper's graph attention scorer."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -50,6 +52,7 @@ class Detector(nn.Module, ABC):
         edge_dimension: Width of the edge features it expects; 0: it looks at none.
         flow_dimension: Width of the information-flow features it expects; 0: it looks at none.
         options: What `build_detector` must be given besides, to build a like one.
+        reads_tokens: Whether it looks at what nodes said, as token ids, instead of their features.
         branches: Columns of `hidden` that `fuse` standardises before they are summed; 0: none.
     """
 
@@ -58,6 +61,7 @@ class Detector(nn.Module, ABC):
     edge_dimension: int = 0
     flow_dimension: int = 0
     options: DetectorOptions = PAPER
+    reads_tokens: bool = False
     branches: int = 0
 
     @abstractmethod
@@ -88,7 +92,7 @@ class Detector(nn.Module, ABC):
         return read_out(logits, batch, self.options.readout)
 
     @abstractmethod
-    def roles(self) -> dict[str, Role]:
+    def roles(self) -> Mapping[str, StrEnum]:
         """Role of each parameter by its name, in the order of `named_parameters()`."""
 
 
@@ -213,7 +217,13 @@ def build_detector(
 
     Raises:
         SettingsError: The preset is unknown, or a number is out of range.
+        EncoderError: The encoder is to train and is not installed.
     """
+    if options.encoder_layers is not None:
+        from fglguard.tuned_detector import TunedDetector
+
+        base = build_detector(preset, dimension, seed, replace(options, encoder_layers=None))
+        return TunedDetector(base, options.encoder_layers)
     if preset not in PRESETS:
         raise SettingsError(
             f"detector.preset: expected one of {', '.join(PRESETS)}, got {preset!r}"

@@ -33,6 +33,8 @@ class DetectorOptions:
         residual: Whether a layer adds its input to its output.
         readout: What an episode's logit is: its final agent's, or the mean or largest of its
             agents'.
+        encoder_layers: The encoder's last layers that train with the detector; 0: all, its
+            embeddings included; None: it is frozen, and none of them is the detector's.
 
     Raises:
         SettingsError: A value is not one of those above.
@@ -43,6 +45,7 @@ class DetectorOptions:
     self_loops: bool = True
     residual: bool = False
     readout: Readout = "final"
+    encoder_layers: int | None = None
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -53,6 +56,21 @@ class DetectorOptions:
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise SettingsError(f"{name}: expected true or false, got {value!r}")
+        self._check_encoder()
+
+    def _check_encoder(self) -> None:
+        layers = self.encoder_layers
+        if layers is None:
+            return
+        if type(layers) is not int or layers < 0:
+            raise SettingsError(
+                f"encoder_layers: expected a whole number of at least 0, got {layers!r}"
+            )
+        if self.node_feature != "mean" or self.edge_feature == "message":
+            raise SettingsError(
+                f"encoder_layers: expected node_feature mean and an edge_feature of nodes with an "
+                f"encoder that trains, got {self.node_feature} and {self.edge_feature}"
+            )
 
     @classmethod
     def of(cls, settings: DetectorSettings) -> DetectorOptions:
@@ -63,6 +81,7 @@ class DetectorOptions:
             settings.self_loops,
             settings.residual,
             settings.readout,
+            settings.encoder_layers if settings.encoder == "finetune" else None,
         )
 
     def edge_width(self, dimension: int) -> int:

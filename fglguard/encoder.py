@@ -1,12 +1,13 @@
 """Utterance encoders: the frozen phi that turns a text into a vector of unit length."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.errors import EncoderError
+from fglguard.utterances import Tokenize
 
 ENCODERS = ("minilm", "hashed-words")
 
@@ -31,6 +32,25 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str], *, progress: bool = False) -> NDArray[np.float32]:
         """Encode texts: [n, d] float32, rows of unit length (zeros for a text without words)."""
+
+
+@runtime_checkable
+class TokenEncoder(Encoder, Protocol):
+    """An encoder that reads tokens, so that its model can be trained further."""
+
+    def token_ids(self, texts: Sequence[str], most: int) -> list[NDArray[np.uint16]]:
+        """Each text's token ids, at most `most` of them, start and end marks included."""
+
+
+def tokenizer_of(encoder: Encoder, most: int) -> Tokenize:
+    """How an encoder cuts texts into at most `most` tokens each.
+
+    Raises:
+        EncoderError: It reads no tokens.
+    """
+    if not isinstance(encoder, TokenEncoder):
+        raise EncoderError(f"encoder {encoder.name}: reads no tokens, so that it can't be trained")
+    return lambda texts: encoder.token_ids(texts, most)
 
 
 def load_encoder(name: str, *, threads: int = 1) -> Encoder:

@@ -20,6 +20,7 @@ from fglguard.flow.features import WIDTH, agent_flows
 from fglguard.flow.taint import Taint
 from fglguard.hashed_text import TEXT_FORMAT, SparseRows, hashed_text
 from fglguard.settings import DetectorSettings
+from fglguard.utterances import Tokenize, Utterances, node_utterances
 
 GRAPH_FORMAT = 1
 """Part of every settings fingerprint: raise it when the same episode would give another graph."""
@@ -38,6 +39,9 @@ PRESET_FEATURES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 """What the graphs of a preset hold besides the paper's."""
 MOST_BITS = 20
+FEWEST_TOKENS = 8
+MOST_TOKENS = 256
+"""What the frozen encoder reads of a text."""
 
 _KIND_CODES = {kind: code for code, kind in enumerate(AGENT_KINDS)}
 
@@ -54,6 +58,8 @@ class GraphSettings:
         flow: Whether nodes carry information-flow features.
         word_bits: log2 of the buckets that an agent's words are hashed into; 0: no words.
         letter_bits: Likewise of its letter sequences.
+        tokens: For an encoder that trains: nodes carry what they said as token ids, so many of a
+            message at most; 0: they do not.
 
     Raises:
         SettingsError: A value is not one of those above.
@@ -65,6 +71,7 @@ class GraphSettings:
     flow: bool = False
     word_bits: int = 0
     letter_bits: int = 0
+    tokens: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 0:
@@ -86,6 +93,13 @@ class GraphSettings:
                 raise SettingsError(
                     f"graph {name}: expected a whole number from 0 to {MOST_BITS}, got {bits!r}"
                 )
+        if type(self.tokens) is not int or not (
+            self.tokens == 0 or FEWEST_TOKENS <= self.tokens <= MOST_TOKENS
+        ):
+            raise SettingsError(
+                f"graph tokens: expected 0 or a whole number from {FEWEST_TOKENS} to "
+                f"{MOST_TOKENS}, got {self.tokens!r}"
+            )
 
     @classmethod
     def of(cls, settings: DetectorSettings) -> GraphSettings:
@@ -95,6 +109,7 @@ class GraphSettings:
             settings.node_feature,
             settings.edge_feature == "message",
             **PRESET_FEATURES[settings.preset],
+            tokens=settings.encoder_tokens if settings.encoder == "finetune" else 0,
         )
 
     def node_width(self, encoder_dimension: int) -> int:
@@ -153,6 +168,8 @@ class GraphSettings:
                 departures[name] = getattr(self, name)
         if self.has_text:
             departures["text"] = TEXT_FORMAT
+        if self.tokens:
+            departures["tokens"] = self.tokens
         return departures
 
 
@@ -172,6 +189,7 @@ class EpisodeGraph:
         text: A row a node of hashed words and letters; None likewise.
         taints: With flow features, the values that came in by something untrusted and left by an
             agent's message, in order of the messages.
+        utterances: What each node said, as token ids; None likewise.
     """
 
     x: NDArray[np.float32]
@@ -184,6 +202,7 @@ class EpisodeGraph:
     flow: NDArray[np.float32] | None = None
     text: SparseRows | None = None
     taints: tuple[Taint, ...] = ()
+    utterances: Utterances | None = None
 
 
 def episode_graph(
@@ -191,6 +210,7 @@ def episode_graph(
     vectors: NDArray[np.float32],
     settings: GraphSettings,
     lookup: Lookup | None = None,
+    tokenize: Tokenize | None = None,
 ) -> EpisodeGraph:
     """Turn an episode into its graph; training and live scoring both come through here.
 
@@ -208,9 +228,10 @@ def episode_graph(
         vectors: [messages, d] float32, `vectors[m]` = phi of message m's text.
         settings: The window and the features. Flow and text features look at the whole episode.
         lookup: Embeddings of `beside_messages`; only needed where there are any.
+        tokenize: Cuts texts into `settings.tokens` tokens at most; only needed with those.
 
     Raises:
-        ValueError: `vectors` does not have one row a message, or `lookup` is missing.
+        ValueError: `vectors` does not have one row a message, or `lookup` or `tokenize` is missing.
     """
     messages = episode.messages
     if vectors.ndim != 2 or len(vectors) != len(messages):
@@ -234,6 +255,11 @@ def episode_graph(
         flows = message_flows(episode, vectors, lookup)
         flow = agent_flows(episode, flows, agents)
         taints = tuple(taint for one in flows for taint in one.taints)
+    utterances = None
+    if settings.tokens:
+        if tokenize is None:
+            raise ValueError("tokenize: graphs with tokens need a tokenizer")
+        utterances = node_utterances(window, index, tokenize)
     return EpisodeGraph(
         x=_node_features(said, window, index, settings.node_feature),
         kind=np.array([_KIND_CODES[agent.kind] for agent in nodes], dtype=np.uint8),
@@ -247,6 +273,7 @@ def episode_graph(
         if settings.has_text
         else None,
         taints=taints,
+        utterances=utterances,
     )
 
 

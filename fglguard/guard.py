@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.bundle import Bundle, load_bundle
-from fglguard.encoder import Encoder, load_encoder
+from fglguard.encoder import Encoder, load_encoder, tokenizer_of
 from fglguard.episode import Episode
 from fglguard.errors import BundleError, SettingsError
 from fglguard.flow.taint import most_suspicious
@@ -184,8 +184,20 @@ class Guard:
         ]
 
     def _graphs(self, episodes: Sequence[Episode]) -> list[EpisodeGraph]:
-        """Each distinct text is encoded once."""
+        """Each distinct text is encoded once; only cut into tokens for an encoder that trained."""
         settings = self.bundle.graph
+        if settings.tokens:
+            tokenize = tokenizer_of(self.encoder, settings.tokens)
+            width = self.encoder.dimension
+            return [
+                episode_graph(
+                    episode,
+                    np.zeros((len(episode.messages), width), np.float32),
+                    settings,
+                    tokenize=tokenize,
+                )
+                for episode in episodes
+            ]
         rows: dict[str, int] = {}
         for episode in episodes:
             for text in (*episode.texts, *beside_messages(episode, settings)):

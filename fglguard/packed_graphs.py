@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 
 from fglguard.graph import EpisodeGraph
 from fglguard.hashed_text import SparseRows
+from fglguard.segments import joined_offsets, segment_rows
+from fglguard.utterances import (
+    UtteranceBatch,
+    Utterances,
+    collate_utterances,
+    concatenate_utterances,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -42,6 +49,7 @@ class PackedGraphs:
         edge_offsets: [G + 1] int64, likewise for edges.
         final: [G] int32, node index within the graph.
         label: [G] int8; 1 unsafe, 0 safe, -1 unknown.
+        utterances: What the nodes said, as token ids; None if nodes carry none.
     """
 
     x: NDArray[np.float32]
@@ -57,6 +65,7 @@ class PackedGraphs:
     edge_offsets: NDArray[np.int64]
     final: NDArray[np.int32]
     label: NDArray[np.int8]
+    utterances: Utterances | None = None
 
     def __len__(self) -> int:
         return len(self.final)
@@ -74,13 +83,13 @@ class PackedGraphs:
     def select(self, indices: NDArray[np.integer[Any]] | Sequence[int]) -> PackedGraphs:
         """A copy of some graphs, in the order asked for."""
         chosen = np.asarray(indices, dtype=np.int64)
-        node_rows, node_offsets = _rows(self.node_offsets, chosen)
-        edge_rows, edge_offsets = _rows(self.edge_offsets, chosen)
+        node_rows, node_offsets = segment_rows(self.node_offsets, chosen)
+        edge_rows, edge_offsets = segment_rows(self.edge_offsets, chosen)
         rows = {NODE_ARRAYS: node_rows, EDGE_ARRAYS: edge_rows, GRAPH_ARRAYS: chosen}
         arrays: dict[str, NDArray[Any]] = {
             name: getattr(self, name)[some] for names, some in rows.items() for name in names
         }
-        entries, text_offsets = _rows(self.text_offsets, node_rows)
+        entries, text_offsets = segment_rows(self.text_offsets, node_rows)
         return PackedGraphs(
             **arrays,
             text_offsets=text_offsets,
@@ -88,19 +97,8 @@ class PackedGraphs:
             text_values=self.text_values[entries],
             node_offsets=node_offsets,
             edge_offsets=edge_offsets,
+            utterances=None if self.utterances is None else self.utterances.select(node_rows),
         )
-
-
-def _rows(
-    offsets: NDArray[np.int64], chosen: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows that the chosen segments own, and the segments' offsets once gathered."""
-    starts = offsets[chosen]
-    counts = offsets[chosen + 1] - starts
-    gathered = np.zeros(len(chosen) + 1, dtype=np.int64)
-    np.cumsum(counts, out=gathered[1:])
-    rows = np.arange(gathered[-1]) + np.repeat(starts - gathered[:-1], counts)
-    return rows, gathered
 
 
 def pack(
@@ -130,6 +128,7 @@ def pack(
         edge_offsets=_offsets([len(graph.src) for graph in graphs]),
         final=np.array([graph.final for graph in graphs], dtype=np.int32),
         label=np.array([-1 if y is None else int(y) for y in labels], dtype=np.int8),
+        utterances=_utterances([graph.utterances for graph in graphs]),
     )
 
 
@@ -147,12 +146,24 @@ def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
     }
     return PackedGraphs(
         **arrays,
-        text_offsets=_joined([part.text_offsets for part in parts]),
+        text_offsets=joined_offsets([part.text_offsets for part in parts]),
         text_columns=np.concatenate([part.text_columns for part in parts]),
         text_values=np.concatenate([part.text_values for part in parts]),
-        node_offsets=_joined([part.node_offsets for part in parts]),
-        edge_offsets=_joined([part.edge_offsets for part in parts]),
+        node_offsets=joined_offsets([part.node_offsets for part in parts]),
+        edge_offsets=joined_offsets([part.edge_offsets for part in parts]),
+        utterances=_utterances([part.utterances for part in parts]),
     )
+
+
+def _utterances(parts: Sequence[Utterances | None]) -> Utterances | None:
+    said = [part for part in parts if part is not None]
+    if not said:
+        return None
+    if len(said) != len(parts):
+        raise ValueError(
+            f"graphs: expected token ids in all or in none, got them in {len(said)} of {len(parts)}"
+        )
+    return concatenate_utterances(said)
 
 
 def _features(
@@ -179,7 +190,7 @@ def _texts(graphs: Sequence[EpisodeGraph]) -> dict[str, NDArray[Any]]:
         for graph in graphs
     ]
     return {
-        "text_offsets": _joined([row.offsets for row in rows]),
+        "text_offsets": joined_offsets([row.offsets for row in rows]),
         "text_columns": np.concatenate([row.columns for row in rows]),
         "text_values": np.concatenate([row.values for row in rows]),
     }
@@ -187,12 +198,6 @@ def _texts(graphs: Sequence[EpisodeGraph]) -> dict[str, NDArray[Any]]:
 
 def _offsets(counts: Sequence[int]) -> NDArray[np.int64]:
     return np.cumsum([0, *counts], dtype=np.int64)
-
-
-def _joined(offsets: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(o) for o in offsets]))]).astype(
-        np.int64
-    )
 
 
 @dataclass(slots=True, eq=False)
@@ -213,6 +218,7 @@ class GraphBatch:
         final: [G] int64, batch-wide index of each graph's final agent.
         label: [G] float32; 1 unsafe, 0 safe, -1 unknown.
         graphs: G.
+        utterances: What the nodes said; None if nodes carry no token ids.
     """
 
     x: torch.Tensor
@@ -228,6 +234,7 @@ class GraphBatch:
     final: torch.Tensor
     label: torch.Tensor
     graphs: int
+    utterances: UtteranceBatch | None = None
 
 
 def collate(
@@ -238,11 +245,11 @@ def collate(
     import torch
 
     chosen = np.arange(len(packed)) if indices is None else np.asarray(indices, dtype=np.int64)
-    node_rows, node_offsets = _rows(packed.node_offsets, chosen)
-    edge_rows, edge_offsets = _rows(packed.edge_offsets, chosen)
+    node_rows, node_offsets = segment_rows(packed.node_offsets, chosen)
+    edge_rows, edge_offsets = segment_rows(packed.edge_offsets, chosen)
     shift = np.repeat(node_offsets[:-1], np.diff(edge_offsets))
     loops = np.arange(len(node_rows))
-    entries, text_offsets = _rows(packed.text_offsets, node_rows)
+    entries, text_offsets = segment_rows(packed.text_offsets, node_rows)
     silent = np.zeros((len(loops), packed.edge.shape[1]), dtype=np.float32)
     return GraphBatch(
         x=torch.from_numpy(packed.x[node_rows]),
@@ -258,4 +265,7 @@ def collate(
         final=torch.from_numpy(packed.final[chosen] + node_offsets[:-1]),
         label=torch.from_numpy(packed.label[chosen].astype(np.float32)),
         graphs=len(chosen),
+        utterances=None
+        if packed.utterances is None
+        else collate_utterances(packed.utterances.select(node_rows)),
     )

@@ -164,6 +164,7 @@ class StrategySettings:
         trim: `trimmed_mean` only: share of the values left out at each end.
         norm_bound: A longer update is scaled down to this length; 0: no bound.
         epochs: Local epochs a round.
+        steps: Exactly so many steps a round instead of `epochs`; 0: off; 1: FedSGD.
         batch_size: Graphs a step.
         learning_rate: Of the local optimizer.
         weight_decay: Of the local optimizer.
@@ -181,6 +182,7 @@ class StrategySettings:
     trim: Annotated[float, Bounds(0, 0.49)]
     norm_bound: NotNegative
     epochs: Count
+    steps: Whole
     batch_size: Count
     learning_rate: Positive
     weight_decay: NotNegative
@@ -203,6 +205,10 @@ class DetectorSettings:
         readout: What an episode's score is read from: its final agent, or the mean or largest
             logit of its agents.
         class_weight: `balanced` weighs both classes equally in the loss.
+        encoder: Whether the utterance encoder stays as it is, or trains with the detector.
+        encoder_layers: `finetune` only: the encoder's last layers that train; 0: all, its
+            embeddings included.
+        encoder_tokens: `finetune` only: most tokens of a message that it reads.
     """
 
     preset: Literal["paper", "recommended", "small"]
@@ -214,6 +220,9 @@ class DetectorSettings:
     labels: Literal["broadcast", "final"]
     readout: Literal["final", "mean", "max"]
     class_weight: Literal["none", "balanced"]
+    encoder: Literal["frozen", "finetune"]
+    encoder_layers: Annotated[int, Bounds(0, 6)]
+    encoder_tokens: Annotated[int, Bounds(8, 256)]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ def check_together(settings: RunSettings) -> None:
             f"steps, got {federation.fraction:g}"
         )
     _check_preset(settings.detector)
+    if settings.detector.encoder == "finetune":
+        _check_finetuning(settings.detector, settings.corpus.encoder)
     calibration = settings.calibration
     if calibration.scores == "histogram" and calibration.by == "group":
         raise SettingsError(
@@ -60,4 +62,23 @@ def _check_preset(detector: DetectorSettings) -> None:
         raise SettingsError(
             f"detector.labels: expected final with detector.preset={detector.preset}, got "
             f"{detector.labels!r}; detector={detector.preset} sets all that goes with the preset"
+        )
+
+
+def _check_finetuning(detector: DetectorSettings, encoder: str) -> None:
+    if encoder != "minilm":
+        raise SettingsError(
+            f"corpus.encoder: expected minilm with detector.encoder=finetune, which has layers to "
+            f"train, got {encoder!r}"
+        )
+    wanted = {"preset": "paper", "node_feature": "mean"}
+    for name, value in wanted.items():
+        if (got := getattr(detector, name)) != value:
+            raise SettingsError(
+                f"detector.{name}: expected {value} with detector.encoder=finetune, got {got!r}"
+            )
+    if detector.edge_feature == "message":
+        raise SettingsError(
+            "detector.edge_feature: expected receiver, sender, both or none with "
+            "detector.encoder=finetune, got 'message'"
         )

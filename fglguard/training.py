@@ -332,6 +332,11 @@ def _chosen(detector: Detector, packed: PackedGraphs, indices: Indices) -> NDArr
             f"expected flow features of width {detector.flow_dimension}, got {flow_width}: were "
             f"the graphs made for another detector.preset than {detector.preset}?"
         )
+    if detector.reads_tokens and packed.utterances is None:
+        raise SiloError(
+            "expected graphs with token ids for an encoder that trains, got none: were they made "
+            "for detector.encoder=frozen?"
+        )
     if indices is None:
         return np.arange(len(packed.final), dtype=np.int64)
     return np.asarray(indices, dtype=np.int64)

@@ -1,5 +1,6 @@
 """Role maps of the transformer families that come with the package."""
 
+from fglguard.transformer_roles import BERT
 from privacy.roles import Role, register_family
 
 register_family(
@@ -23,31 +24,7 @@ register_family(
     },
 )
 
-_BERT_ATTENTION = ("self.query", "self.key", "self.value", "attention.output.dense")
-register_family(
-    "bert",
-    {
-        Role.TOKEN_EMBEDDING: ["word_embeddings.weight"],
-        Role.POSITION_EMBEDDING: ["position_embeddings.weight", "token_type_embeddings.weight"],
-        Role.ATTENTION_PROJECTION: [
-            f"{part}.{kind}" for part in _BERT_ATTENTION for kind in ("weight", "bias")
-        ],
-        Role.EXPANSION: ["intermediate.dense.weight"],
-        Role.CONTRACTION: ["output.dense.weight"],
-        Role.BIAS: ["intermediate.dense.bias", "output.dense.bias"],
-        Role.NORMALISATION: ["LayerNorm.weight", "LayerNorm.bias"],
-        Role.HEAD: [
-            "pooler.dense.weight",
-            "pooler.dense.bias",
-            "classifier.weight",
-            "classifier.bias",
-            "predictions.bias",
-            "predictions.transform.dense.weight",
-            "predictions.transform.dense.bias",
-            "predictions.decoder.weight",
-        ],
-    },
-)
+register_family("bert", BERT)
 
 register_family(
     "llama",

@@ -1,6 +1,6 @@
 """The part that each parameter of a model plays, which decides what its gradient can leak."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,25 +8,9 @@ from torch import Tensor, nn
 
 from fglguard.detector import Detector
 from fglguard.errors import PrivacyError
+from fglguard.transformer_roles import Family, Role, role_in
 
 __all__ = ["Part", "Role", "parts_of", "register_family"]
-
-
-class Role(StrEnum):
-    """Parts of a transformer. A detector names its own: `fglguard.detector.Role`."""
-
-    ATTENTION_PROJECTION = "attention_projection"
-    """Q, K, V and output projection, weights and biases."""
-    TOKEN_EMBEDDING = "token_embedding"
-    POSITION_EMBEDDING = "position_embedding"
-    """Positions and token types: which rows have a gradient tells a text's length."""
-    EXPANSION = "expansion"
-    """What widens inside a block's MLP, a gate included."""
-    CONTRACTION = "contraction"
-    HEAD = "head"
-    """Everything after the last block: pooler, classifier, transform, untied output embedding."""
-    BIAS = "bias"
-    NORMALISATION = "normalisation"
 
 
 @dataclass(frozen=True)
@@ -46,9 +30,6 @@ class Part:
     parameter: Tensor
     inputs_first: bool = False
 
-
-Family = Mapping[Role, Sequence[str]]
-"""Of each role, suffixes of parameter names; a suffix starts at the beginning of a name's part."""
 
 _families: dict[str, Family] = {}
 
@@ -91,7 +72,7 @@ def parts_of(model: nn.Module) -> tuple[Part, ...]:
         _require_roles(type(model).__name__, missing)
         return tuple(Part(name, roles[name], parameter) for name, parameter in named)
     family = _family_of(model)
-    found = {name: _role(name, family) for name, _ in named}
+    found = {name: role_in(family, name) for name, _ in named}
     missing = [name for name, role in found.items() if role is None]
     _require_roles(type(model).__name__, missing)
     return tuple(
@@ -111,16 +92,6 @@ def _family_of(model: nn.Module) -> Family:
             f"{', '.join(sorted(_families))}. Register one with privacy.roles.register_family"
         )
     return _families[model_type]
-
-
-def _role(name: str, family: Family) -> Role | None:
-    best: tuple[int, Role] | None = None
-    for role, suffixes in family.items():
-        for suffix in suffixes:
-            fits = f".{name}".endswith(f".{suffix}")
-            if fits and (best is None or len(suffix) > best[0]):
-                best = len(suffix), role
-    return None if best is None else best[1]
 
 
 def _require_roles(model: str, missing: Sequence[str]) -> None:

@@ -129,6 +129,7 @@ class GuardStrategy(Strategy):
         settings = self.settings
         return {
             "epochs": settings.epochs,
+            "steps": settings.steps,
             "batch_size": settings.batch_size,
             "learning_rate": settings.learning_rate,
             "weight_decay": settings.weight_decay,

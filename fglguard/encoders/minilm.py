@@ -90,8 +90,20 @@ class MiniLM:
                 advance(len(rows))
         return vectors
 
-    def _tokenize(self, tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
-        budget = self._max_tokens - 2
+    def token_ids(self, texts: Sequence[str], most: int) -> list[NDArray[np.uint16]]:
+        """Each text's tokens as the model reads them, [CLS] and [SEP] included.
+
+        Args:
+            texts: Any number of texts.
+            most: Longest of them; a longer text is read at both ends.
+        """
+        tokenizer, _ = self._load()
+        return [np.array(ids, np.uint16) for ids in self._tokenize(tokenizer, texts, most)]
+
+    def _tokenize(
+        self, tokenizer: Any, texts: Sequence[str], most: int | None = None
+    ) -> list[list[int]]:
+        budget = (most or self._max_tokens) - 2
         head = -(-budget * 5 // 8)
         cut: list[list[int]] = []
         for start in range(0, len(texts), 1024):
@@ -147,6 +159,31 @@ class MiniLM:
         }
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
         return f"{self.name}-{digest[:16]}"
+
+
+def load_model() -> Any:
+    """The model of the packaged weights, without pooler and dropout, for an encoder that trains.
+
+    Raises:
+        EncoderError: The packages of the `encoder` extra are missing.
+    """
+    folder = _weights_folder()
+    try:
+        from transformers import BertModel
+    except ImportError as error:
+        raise EncoderError(_MISSING) from error
+    import torch
+
+    with _offline(), _quiet(), torch.random.fork_rng(devices=[]):
+        model: Any = BertModel.from_pretrained(
+            str(folder),
+            local_files_only=True,
+            attn_implementation="sdpa",
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+        )
+    model.pooler = None
+    return model.eval()
 
 
 def _weights_folder() -> Path:

@@ -72,6 +72,8 @@ def unprepared(
         options += " --messages"
     if settings.flow or settings.has_text:
         options += f" --preset {settings.preset}"
+    if settings.tokens:
+        options += f" --tokens {settings.tokens}"
     return (
         f"{path}: no graphs of the last {settings.rounds} rounds{features} with encoder "
         f"{encoder_fingerprint} (encoders prepared: {', '.join(prepared) or 'none'}); "

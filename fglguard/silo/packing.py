@@ -14,9 +14,11 @@ from fglguard.graph import EpisodeGraph, GraphSettings, episode_graph, graph_age
 from fglguard.packed_graphs import PackedGraphs, concatenate, pack
 from fglguard.progress import Advance
 from fglguard.silo.arrays import make_private_folder, map_array, save_array
+from fglguard.utterances import ARRAYS, Tokenize, Utterances, arrays_of
 
 GRAPHS = "graphs"
 _BLOCK = 1024
+_UTTERANCES = "said_"
 _TEXT = ("text_offsets", "text_columns", "text_values")
 
 
@@ -27,6 +29,7 @@ def pack_episodes(
     settings: GraphSettings,
     lookup: Lookup,
     advance: Advance,
+    tokenize: Tokenize | None = None,
 ) -> PackedGraphs:
     """Graphs of all episodes, in order.
 
@@ -37,6 +40,7 @@ def pack_episodes(
         settings: The window and the features.
         lookup: Embeddings of what is embedded besides the messages.
         advance: Called with the number of episodes done.
+        tokenize: Cuts texts into tokens, for graphs that carry them.
     """
     parts: list[PackedGraphs] = []
     graphs, labels = [], []
@@ -46,7 +50,8 @@ def pack_episodes(
         last = first + len(episode.messages)
         graph = before and _seen_from(episode, *before, settings)
         if graph is None:
-            graph = episode_graph(episode, vectors[message_text[first:last]], settings, lookup)
+            own = vectors[message_text[first:last]]
+            graph = episode_graph(episode, own, settings, lookup, tokenize)
         before = episode, graph
         graphs.append(graph)
         labels.append(episode.unsafe)
@@ -80,12 +85,20 @@ def save_graphs(folder: Path, packed: PackedGraphs, settings: GraphSettings) -> 
     """Write one array a file, none for features that these graphs lack; returns the paths."""
     make_private_folder(folder.parent)
     make_private_folder(folder)
-    arrays = {field.name: getattr(packed, field.name) for field in fields(packed)}
-    return [
-        save_array(folder / f"{name}.npy", array)
+    arrays = {
+        field.name: getattr(packed, field.name)
+        for field in fields(packed)
+        if field.name != "utterances"
+    }
+    kept = {
+        name: array
         for name, array in arrays.items()
         if (array.ndim == 1 or array.shape[1]) and (settings.has_text or name not in _TEXT)
-    ]
+    }
+    if packed.utterances is not None:
+        said = arrays_of(packed.utterances)
+        kept |= {f"{_UTTERANCES}{name}": array for name, array in said.items()}
+    return [save_array(folder / f"{name}.npy", array) for name, array in kept.items()]
 
 
 def map_graphs(folder: Path, graphs: int, settings: GraphSettings, dimension: int) -> PackedGraphs:
@@ -115,7 +128,21 @@ def map_graphs(folder: Path, graphs: int, settings: GraphSettings, dimension: in
         edge_offsets=edge_offsets,
         final=map_array(folder / "final.npy", np.int32, (graphs,)),
         label=map_array(folder / "label.npy", np.int8, (graphs,)),
+        utterances=_map_utterances(folder, nodes) if settings.tokens else None,
     )
+
+
+def _map_utterances(folder: Path, nodes: int) -> Utterances:
+    offsets = _map_said(folder, "offsets", nodes + 1)
+    token_offsets = _map_said(folder, "token_offsets", int(offsets[-1]) + 1)
+    weights = _map_said(folder, "weights", int(offsets[-1]))
+    return Utterances(
+        offsets, weights, token_offsets, _map_said(folder, "tokens", int(token_offsets[-1]))
+    )
+
+
+def _map_said(folder: Path, name: str, count: int) -> NDArray[Any]:
+    return map_array(folder / f"{_UTTERANCES}{name}.npy", ARRAYS[name], (count,))
 
 
 def _map_features(path: Path, rows: int, width: int) -> NDArray[np.float32]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.encoder import Encoder
+from fglguard.encoder import Encoder, tokenizer_of
 from fglguard.episode import Episode
 from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings
@@ -81,7 +81,7 @@ class Preparation:
                 # Messages stand encoded by now, so that their number alone tells.
                 known = self._known(encoder)
                 self._encode(encoder, missing_beside(self._episodes(), settings, known))
-                self._pack(fingerprint, encoder.fingerprint, settings)
+                self._pack(fingerprint, encoder, settings)
 
     def _encode(self, encoder: Encoder, missing: dict[bytes, str]) -> None:
         if not missing:
@@ -91,14 +91,15 @@ class Preparation:
             for manifest in encode_missing(self.path, self.manifest, encoder, missing, advance):
                 self._commit(manifest)
 
-    def _pack(self, fingerprint: str, encoder_fingerprint: str, settings: GraphSettings) -> None:
-        embedding = self.manifest.embeddings[encoder_fingerprint]
+    def _pack(self, fingerprint: str, encoder: Encoder, settings: GraphSettings) -> None:
+        embedding = self.manifest.embeddings[encoder.fingerprint]
+        tokenize = tokenizer_of(encoder, settings.tokens) if settings.tokens else None
         vectors = gather(self.path, embedding, self._text_ids)
         lookup = TextLookup(self.path, embedding)
         title = f"{self.manifest.name}: graphs"
         with progress_bar(title, self._count, self.progress) as advance:
             packed = pack_episodes(
-                self._episodes(), vectors, self._message_text, settings, lookup, advance
+                self._episodes(), vectors, self._message_text, settings, lookup, advance, tokenize
             )
         old = self.manifest.graphs.get(fingerprint)
         folder = self._data / GRAPHS / fingerprint
@@ -107,7 +108,7 @@ class Preparation:
             folder = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{fingerprint}-"))
         files = describe(self.path, save_graphs(folder, packed, settings))
         stored = StoredGraphs(
-            encoder_fingerprint, settings.rounds, folder.relative_to(self.path).as_posix()
+            encoder.fingerprint, settings.rounds, folder.relative_to(self.path).as_posix()
         )
         kept = self.manifest.files
         if old is not None:

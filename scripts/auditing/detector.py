@@ -112,6 +112,7 @@ def _audit(
     strategy, detector = run.strategy, run.detector
     training = TrainingSettings(
         epochs=strategy.epochs,
+        steps=strategy.steps,
         batch_size=strategy.batch_size,
         learning_rate=strategy.learning_rate,
         optimizer=strategy.optimizer,

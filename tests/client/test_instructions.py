@@ -27,6 +27,11 @@ def test_a_plain_message_has_no_objective_of_its_own():
     assert not read.pooled
 
 
+def test_steps_replace_epochs_where_they_are_given():
+    assert read_instructions(CONFIG).training.steps == 0
+    assert read_instructions({**CONFIG, "steps": 1}).training.steps_over(100) == 1
+
+
 def test_a_strategys_objective_is_read():
     read = read_instructions({**CONFIG, "objective": "moon", "contrast": 2, "temperature": 0.25})
     assert read.objective == ObjectiveSettings(kind="moon", contrast=2.0, temperature=0.25)

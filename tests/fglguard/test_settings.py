@@ -85,3 +85,25 @@ def test_presets_without_attention_refuse_its_options(key):
     assert RunSettings.from_flat(composed() | fitting).detector.preset == "small"
     with pytest.raises(SettingsError, match=f"detector.{key}: expected"):
         RunSettings.from_flat(composed() | fitting | {f"detector.{key}": other[key]})
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"corpus.encoder": "hashed-words"}, "corpus.encoder"),
+        ({"detector.preset": "small", "detector.labels": "final"}, "detector.preset"),
+        ({"detector.node_feature": "last"}, "detector.node_feature"),
+        ({"detector.edge_feature": "message"}, "detector.edge_feature"),
+    ],
+)
+def test_an_encoder_that_trains_refuses_what_it_has_no_tokens_for(changes, key):
+    fitting = composed("detector=finetune")
+    settings = RunSettings.from_flat(fitting)
+    assert (settings.detector.encoder, settings.strategy.batch_size) == ("finetune", 16)
+    with pytest.raises(SettingsError, match=f"^{key}: expected"):
+        RunSettings.from_flat(fitting | changes)
+
+
+def test_fedsgd_is_one_step_of_averaging_a_round():
+    strategy = RunSettings.from_flat(composed("strategy=fedsgd", "detector=paper")).strategy
+    assert (strategy.name, strategy.steps, strategy.optimizer) == ("fedavg", 1, "sgd")

@@ -43,3 +43,8 @@ def test_the_command_is_told_that_prepares_graphs() -> None:
         "`fglguard corpus embed s --encoder minilm --rounds 0 --node-feature last --preset small`"
         in told
     )
+
+
+def test_the_command_is_told_that_keeps_tokens() -> None:
+    told = unprepared(Path("s"), "minilm-12", GraphSettings(tokens=64), [])
+    assert "`fglguard corpus embed s --encoder minilm --rounds 3 --tokens 64`" in told
