@@ -109,7 +109,8 @@ def test_a_part_left_out_is_trained_apart_and_compared_with_the_whole(
     assert record["no words"]["auroc"]["value"] is None  # not among the few
     trained = {path.name for path in (kept / "runs").glob("arm-*disjoint*seed-0*")}
     assert any("arm-no-flow-features" in name.lower() for name in trained), trained
-    assert not list((kept / "runs/silos").glob("*flow*"))
+    # A lock may stay behind, the temporary silo may not.
+    assert not [path for path in (kept / "runs/silos").glob("*flow*") if path.is_dir()]
 
 
 def test_the_local_arm_is_compared_guard_by_guard(arguments, tmp_path) -> None:
