@@ -123,13 +123,13 @@ def mask(
 def _shared(
     parts: Sequence[Part], gradients: Sequence[Tensor], plan: Plan, strength: Strength
 ) -> Strength:
+    if strength.level != "dp_scale":
+        return strength
     hidden = sum(
         operation_of(part, plan) in _NOISY and bool(gradient.norm())
         for part, gradient in zip(parts, gradients, strict=True)
     )
-    if strength.level != "dp_scale" or not hidden:
-        return strength
-    return replace(strength, kappa=strength.kappa / math.sqrt(hidden))
+    return replace(strength, kappa=strength.kappa / math.sqrt(max(hidden, 1)))
 
 
 def _quietest(parts: Sequence[Part], done: Sequence[Masked], zero: Sequence[int]) -> float:

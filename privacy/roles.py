@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from fglguard.detector import Detector
 from fglguard.errors import PrivacyError
 from fglguard.transformer_roles import Family, Role, role_in
+from privacy.families import FAMILIES
 
 __all__ = ["Part", "Role", "parts_of", "register_family"]
 
@@ -31,7 +32,7 @@ class Part:
     inputs_first: bool = False
 
 
-_families: dict[str, Family] = {}
+_families: dict[str, Family] = dict(FAMILIES)
 
 
 def register_family(model_type: str, family: Family) -> None:
@@ -83,8 +84,6 @@ def parts_of(model: nn.Module) -> tuple[Part, ...]:
 
 
 def _family_of(model: nn.Module) -> Family:
-    import privacy.families  # noqa: F401  registers the families that come with the package
-
     model_type = getattr(getattr(model, "config", None), "model_type", None)
     if model_type not in _families:
         raise PrivacyError(

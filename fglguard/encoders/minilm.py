@@ -178,6 +178,7 @@ def load_model() -> Any:
         model: Any = BertModel.from_pretrained(
             str(folder),
             local_files_only=True,
+            use_safetensors=True,
             attn_implementation="sdpa",
             hidden_dropout_prob=0.0,
             attention_probs_dropout_prob=0.0,

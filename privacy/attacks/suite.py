@@ -1,6 +1,5 @@
 """Which attacks on texts there are: those AEGIS was measured against, and all of the box."""
 
-from privacy.attacks.averaging import Averaged
 from privacy.attacks.channels import Kind
 from privacy.attacks.embedding_rows import EmbeddingRows, HeadRows, RowNormRanking
 from privacy.attacks.gradient_matching import GradientMatching
@@ -38,15 +37,6 @@ def matching_attacks(length: int) -> list[TextAttack]:
     ]
 
 
-def direct_attacks(length: int) -> list[TextAttack]:
-    """All that take an export at its word.
-
-    Args:
-        length: Tokens of a text where an update does not tell.
-    """
-    return [*paper_attacks(), *other_channels(), *matching_attacks(length)]
-
-
 def adaptive_attacks(length: int, rank: int | None = None) -> list[TextAttack]:
     """Those that know of the noise, its size included.
 
@@ -69,12 +59,4 @@ def adaptive_attacks(length: int, rank: int | None = None) -> list[TextAttack]:
             SpanCheck(kind, above_noise, label="span check above the noise")
             for kind in _MASKED_KINDS
         ),
-    ]
-
-
-def over_exports(attacks: list[TextAttack]) -> list[TextAttack]:
-    """The same attacks on the mean and on the median of all exports."""
-    return [
-        *(Averaged(attack, "mean") for attack in attacks),
-        *(Averaged(attack, "median") for attack in attacks),
     ]

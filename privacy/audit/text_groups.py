@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.attacks.averaging import averaged
 from privacy.attacks.embedding_rows import RowNormRanking
 from privacy.attacks.gradient_comparison import (
     BIASES_AND_NORMS,
@@ -14,6 +13,7 @@ from privacy.attacks.gradient_comparison import (
     GradientComparison,
     GradientOf,
 )
+from privacy.attacks.median_export import median_export
 from privacy.attacks.observation import CandidateAttack, Observation, TextAttack, Tokens
 from privacy.attacks.scoring import score_candidates, score_texts
 from privacy.attacks.sentence_bank import SentenceBank
@@ -118,7 +118,7 @@ def _matching(seen: Observation, target: Target) -> Table:
 
 def _median(seen: Observation, target: Target) -> Table:
     attacks = [*paper_attacks(), *other_channels(), RowNormRanking(target.length)]
-    return text_figures(attacks, averaged(seen, "median"), target)
+    return text_figures(attacks, median_export(seen), target)
 
 
 def _candidates(seen: Observation, target: Target) -> Table:

@@ -132,7 +132,7 @@ def train_victim(
         labels = () if is_decoder(victim.model) else tuple(i % CLASSES for i in chosen)
         loss = task_loss(victim.model, TextBatch(tuple(encoded[i] for i in chosen), labels))
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(loss)
         optimizer.step()
         losses.append(loss.item())
     optimizer.zero_grad()

@@ -9,8 +9,9 @@ from privacy.audit.findings import Audit
 from privacy.audit.text_groups import GROUPS
 from privacy.audit.victims import FAMILIES
 from scripts.auditing.detector import audit_detectors
-from scripts.auditing.options import Options, named
+from scripts.auditing.options import Options
 from scripts.auditing.transformer import audit_transformers
+from scripts.key_values import named
 
 ALL_TEXT = "all-text"
 """Stands for every family of transformers."""

@@ -1,8 +1,7 @@
 """What `scripts/audit.py` is told."""
 
 import argparse
-import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -11,6 +10,7 @@ from fglguard.errors import SettingsError
 from privacy.audit.detector_exports import Mode
 from privacy.plans import LADDER
 from scripts.auditing.gate import Gate, read_gate
+from scripts.key_values import named, read_key_values
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 
@@ -100,7 +100,7 @@ def read_options(arguments: Sequence[str] | None, description: str | None) -> Op
     )
     parser.add_argument("--quick", action="store_true", help="few batches, few candidates")
     parsed = parser.parse_intermixed_args(arguments)
-    values = _values(parsed.values)
+    values = read_key_values(parsed.values, DEFAULTS)
     return Options(
         model=values["model"],
         privacies=_privacies(values["privacy"]),
@@ -120,33 +120,6 @@ def read_options(arguments: Sequence[str] | None, description: str | None) -> Op
         json=parsed.json,
         gates=tuple(read_gate(text) for text in parsed.gate),
     )
-
-
-def named(key: str, name: str, known: Mapping[str, Callable[..., object]] | Sequence[str]) -> str:
-    """The name itself.
-
-    Raises:
-        SettingsError: It is not among `known`; the text lists them.
-    """
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise SettingsError(f"{key}: expected one of {', '.join(known)}, got {name!r}{hint}")
-    return name
-
-
-def _values(arguments: Sequence[str]) -> dict[str, str]:
-    values = dict(DEFAULTS)
-    for argument in arguments:
-        key, equals, value = argument.partition("=")
-        if not equals or key not in DEFAULTS:
-            near = difflib.get_close_matches(key, DEFAULTS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise SettingsError(
-                f"expected key=value with a key of {', '.join(DEFAULTS)}, got {argument!r}{hint}"
-            )
-        values[key] = value
-    return values
 
 
 def _privacies(text: str) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """What `scripts/reproduce.py` is told, as `key=value`."""
 
-import difflib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from fglguard.errors import SettingsError
 from fglguard.evaluation.adaptive.suite import ATTACKS, HARD_NEGATIVES
+from scripts.key_values import named, read_key_values
 
 DEFAULTS = {
     "table": "main",
@@ -64,22 +64,9 @@ def read_options(arguments: Sequence[str], tables: Sequence[str]) -> Options:
     Raises:
         SettingsError: A key or a value is not one that there is; the text names it.
     """
-    values = dict(DEFAULTS)
-    for argument in arguments:
-        key, equals, value = argument.partition("=")
-        if not equals or key not in DEFAULTS:
-            near = difflib.get_close_matches(key, DEFAULTS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise SettingsError(
-                f"expected key=value with a key of {', '.join(DEFAULTS)}, got {argument!r}{hint}"
-            )
-        values[key] = value
-    if values["table"] not in (*tables, "all"):
-        raise SettingsError(
-            f"table: expected one of {', '.join(tables)}, all, got {values['table']!r}"
-        )
+    values = read_key_values(arguments, DEFAULTS)
     return Options(
-        table=values["table"],
+        table=named("table", values["table"], (*tables, "all")),
         root=Path(values["corpus.root"]) if values["corpus.root"] else None,
         path=Path(values["corpus.path"]),
         out=Path(values["out"]),

@@ -1,6 +1,7 @@
 """Table `transfer`: another suite, corpus, agent model, topology and team size than trained on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,10 @@ TITLES = {
 }
 SUITE_DOMAIN = "agentdojo"
 MODEL_DOMAINS = ("agentdojo", "agent_safetybench")
+MODELS_NUMBERED = (
+    "Agent models are numbered in the order of their names in the logs; `results/transfer.json` "
+    "names them.\n"
+)
 FEWEST_VIEWS = 50
 """A team size with fewer labelled agents is trained on, but not tested."""
 TOPOLOGIES = "gsafeguard"
@@ -39,7 +44,7 @@ def make(laboratory: Laboratory) -> Page:
     """Run what the table needs and make it."""
     board = Board()
     _run(laboratory, _logs(laboratory), (), board)
-    notes = []
+    notes = [MODELS_NUMBERED]
     try:
         teams = views_of(laboratory)
     except SettingsError as error:
@@ -47,13 +52,13 @@ def make(laboratory: Laboratory) -> Page:
     else:
         _run(teams, _teams(teams), VIEW_OVERRIDES, board)
         notes.append(_about_teams(teams))
-    return page(board, notes)
+    return page(board, notes, _agent_models(laboratory))
 
 
-def page(board: Board, notes: list[str]) -> Page:
-    """The table of what is on the board."""
+def page(board: Board, notes: list[str], models: Mapping[str, str] = MappingProxyType({})) -> Page:
+    """The table of what is on the board; `models` names what it numbers."""
     text: list[str] = []
-    record: dict[str, Any] = {}
+    record: dict[str, Any] = {"agent_models": dict(models)}
     for study, title in TITLES.items():
         parts = sorted({trial.part for trial in board.scores if trial.study == study})
         if not parts:
@@ -125,9 +130,9 @@ def _logs(laboratory: Laboratory) -> Iterator[Sides]:
         for domain in laboratory.domains if len(laboratory.domains) > 1 else ():
             yield "leave_corpus_out", domain, seed, leave_domain_out(facts, domain, seed)
         for domain in MODEL_DOMAINS:
-            for model in _values(laboratory, "agent_model", domain):
+            for part, model in _models_of(laboratory, domain).items():
                 sides = leave_value_out(facts, "agent_model", model, seed, domain)
-                yield "leave_agent_model_out", f"{domain} {model}", seed, sides
+                yield "leave_agent_model_out", part, seed, sides
 
 
 def _teams(laboratory: Laboratory) -> Iterator[Sides]:
@@ -139,6 +144,17 @@ def _teams(laboratory: Laboratory) -> Iterator[Sides]:
             if views >= FEWEST_VIEWS:
                 sides = leave_team_size_out(facts, agents, seed)
                 yield "team_size", f"{agents} agents", seed, sides
+
+
+def _agent_models(laboratory: Laboratory) -> dict[str, str]:
+    """Names of the agent models in the logs, by what the table calls them."""
+    parts = (_models_of(laboratory, domain) for domain in MODEL_DOMAINS)
+    return {part: model for of in parts for part, model in of.items()}
+
+
+def _models_of(laboratory: Laboratory, domain: str) -> dict[str, str]:
+    names = _values(laboratory, "agent_model", domain)
+    return {f"{domain} model {number}": name for number, name in enumerate(names, 1)}
 
 
 def _sizes(laboratory: Laboratory) -> dict[int, int]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from privacy.attacks.averaging import AveragedRanking
 from privacy.attacks.gradient_comparison import BIASES_AND_NORMS, POSITIONS, GradientComparison
+from privacy.attacks.median_export import median_export
 from privacy.attacks.scoring import score_candidates
 from privacy.attacks.sentence_bank import SentenceBank
 from privacy.audit.observing import observe
@@ -38,7 +38,10 @@ def test_gradient_comparison_finds_members(victim_of, family, roles):
 
 def test_open_biases_are_compared_without_noise(victim_of):
     """With the three masks biases stay open, and tell as much as before."""
-    attack = AveragedRanking(GradientComparison())
+
+    def attack(seen, candidates):
+        return GradientComparison()(median_export(seen), candidates)
+
     assert score(attack, victim_of("gpt2"), "aegis", exports=2).auc >= 0.95
 
 

@@ -1,0 +1,43 @@
+"""Command lines of `key=value`, and names out of a list; each error suggests what is near."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+from fglguard.errors import SettingsError
+
+
+def read_key_values(arguments: Sequence[str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """The defaults with what the arguments say instead.
+
+    Raises:
+        SettingsError: An argument is no `key=value`, or its key is not one of the defaults'.
+    """
+    values = dict(defaults)
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if not equals or key not in defaults:
+            raise SettingsError(
+                f"expected key=value with a key of {', '.join(defaults)}, got {argument!r}"
+                f"{_suggestion(key, defaults)}"
+            )
+        values[key] = value
+    return values
+
+
+def named(key: str, name: str, known: Iterable[str]) -> str:
+    """The name itself.
+
+    Raises:
+        SettingsError: It is not among `known`; the text lists them.
+    """
+    names = list(known)
+    if name not in names:
+        raise SettingsError(
+            f"{key}: expected one of {', '.join(names)}, got {name!r}{_suggestion(name, names)}"
+        )
+    return name
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
