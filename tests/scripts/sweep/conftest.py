@@ -20,6 +20,7 @@ def sweep_command(tmp_path, make_silo):
         f"corpus.path={silo.path}",
         "corpus.encoder=hashed-words",
         "federation.clients=4",
+        "privacy.minimum_graphs=1",
         "federation.rounds=1",
         f"output={tmp_path / 'sweep'}",
     ]

@@ -58,7 +58,7 @@ def test_a_failing_point_stops_nothing_and_a_rerun_runs_it_alone(sweep, tmp_path
 @pytest.fixture
 def run_directly(tmp_path):
     def run(seed):
-        config = composed("detector=paper", "privacy=none") | {
+        config = composed("privacy.minimum_graphs=1") | {
             "corpus.name": "silos",
             "corpus.path": str(tmp_path / "silo"),
             "corpus.encoder": "hashed-words",
