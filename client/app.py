@@ -16,7 +16,7 @@ from client.faults import inject_faults
 from client.holdings import Holdings
 from client.identity import holdings_of, is_simulated, pooled_holdings_of, run_settings
 from client.instructions import read_instructions
-from client.masking import check_floor, update_mask
+from client.masking import check_floor, looks_of, update_mask
 from client.naming import naming_site
 from client.scores import scores_to_return
 from client.state import ClientState, state_of
@@ -143,8 +143,14 @@ def _train(
     if state is not None and instructions.since and not kept:
         _tell_lost_state(objective, state, instructions.since)
     local = build_objective(objective, parameters, received, kept)
-    mask = update_mask(detector, settings.privacy, instructions, simulated=is_simulated(context))
     rows = holdings.indices("train")
+    mask = update_mask(
+        detector,
+        settings.privacy,
+        instructions,
+        looks=looks_of(settings.privacy, local, training.steps_over(len(rows))),
+        simulated=is_simulated(context),
+    )
     mask.require_enough(len(rows))
     report = train_locally(
         detector,

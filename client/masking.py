@@ -4,6 +4,7 @@ from flwr.app import Context
 
 from client.instructions import Instructions
 from fglguard.detector import Detector
+from fglguard.objectives.objective import Objective
 from fglguard.settings import PrivacySettings
 from privacy.floor import require_floor
 from privacy.noise import Noise, SecureNoise, SeededNoise
@@ -21,13 +22,37 @@ def update_mask(
     settings: PrivacySettings,
     instructions: Instructions,
     *,
+    looks: int,
     simulated: bool,
 ) -> UpdateMask:
-    """The client's mask; a simulation's noise repeats with the run's seed, a site's never does."""
+    """The client's mask; a simulation's noise repeats with the run's seed, a site's never does.
+
+    Args:
+        detector: What trains.
+        settings: The run's.
+        instructions: Of this round.
+        looks: See `looks_of`.
+        simulated: Whether this process simulates a site.
+    """
     noise: Noise = SecureNoise()
     if simulated:
         noise = SeededNoise((instructions.seed, instructions.round, instructions.index, _NOISE))
-    return UpdateMask(detector, settings, noise)
+    return UpdateMask(detector, settings, noise, looks=looks)
+
+
+def looks_of(settings: PrivacySettings, objective: Objective, steps: int) -> int:
+    """How many masked vectors of the same data a round's export lets the server average.
+
+    With `gradient` the exported change adds up every step's masked gradient, and over k steps the
+    signal grows with k, the noise with sqrt(k). With `delta` there is one change, and whatever else
+    the objective exports.
+
+    Args:
+        settings: The run's.
+        objective: The strategy's.
+        steps: Optimizer steps of the round.
+    """
+    return steps if settings.mode == "gradient" else 1 + objective.further
 
 
 def check_floor(context: Context, settings: PrivacySettings) -> None:

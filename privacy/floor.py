@@ -11,7 +11,7 @@ _LEVELS: tuple[Level, ...] = get_args(Level)
 _LEAST: dict[Privacy, tuple[Level, float, int]] = {
     "none": ("edge", float("inf"), 1),
     "aegis": ("bbp", 1.0, 16),
-    "aegis_extended": ("dp_scale", 1.0, 16),
+    "aegis_extended": ("dp_scale", 0.18, 16),
 }
 """Level, kappa and fewest graphs of each rung as conf/privacy has them: a run that names a rung
 and turns its noise down has not reached it."""

@@ -45,8 +45,9 @@ class Masked:
         operation: What was done.
         size: How many numbers it holds.
         sigma: Of the noise on each entry; 0 for none.
-        top_ratio: s1 / sigma; None without noise.
-        norm_ratio: |G|_F / sigma; None without noise.
+        top_ratio: s1 / sigma; None without noise. A gradient of zero is given that of one of rank
+            one, so that the record does not tell what the noise hides.
+        norm_ratio: |G|_F / sigma; None without noise; likewise.
     """
 
     name: str
@@ -116,7 +117,8 @@ def mask(
         sigma = _quietest(parts, done, zero)
     for place in zero:
         masked[place] = noise.fill(torch.empty_like(gradients[place]), sigma)
-        done[place] = replace(done[place], sigma=sigma, top_ratio=0.0, norm_ratio=0.0)
+        most = _largest_ratio(parts[place], done[place].operation, strength)
+        done[place] = replace(done[place], sigma=sigma, top_ratio=most, norm_ratio=most)
     return masked, done
 
 
@@ -141,6 +143,16 @@ def _quietest(parts: Sequence[Part], done: Sequence[Masked], zero: Sequence[int]
             f"them: is the batch empty?"
         )
     return min(sigmas)
+
+
+def _largest_ratio(part: Part, operation: Operation, strength: Strength) -> float:
+    """s1 / sigma of a gradient of rank one, whose s1 is its norm."""
+    if operation is Operation.UNIFORMISE:
+        width = part.parameter.shape[1]
+        return 1 / _uniform_sigma(strength.kept, strength.kept, width, strength)
+    one = torch.zeros(part.parameter.shape)
+    one.view(-1)[0] = 1.0
+    return 1 / _flooding_sigma(one, strength, inputs_first=part.inputs_first, top=1.0)
 
 
 def _apply(
@@ -177,17 +189,22 @@ def flood(
         inputs_first: Whether the weight is stored with its inputs first.
         top: s1 of the gradient, where it is known already.
     """
-    seen = gradient.t() if inputs_first and gradient.ndim == 2 else gradient
-    sigma = flood_sigma(
-        seen,
+    sigma = _flooding_sigma(gradient, strength, inputs_first=inputs_first, top=top)
+    masked = noise.fill(torch.empty_like(gradient), sigma)
+    return masked.add_(gradient), sigma
+
+
+def _flooding_sigma(
+    gradient: Tensor, strength: Strength, *, inputs_first: bool, top: float | None
+) -> float:
+    return flood_sigma(
+        gradient.t() if inputs_first and gradient.ndim == 2 else gradient,
         strength.level,
         kappa=strength.kappa,
         candidates=strength.candidates,
         exports=strength.exports,
         top=top,
     )
-    masked = noise.fill(torch.empty_like(gradient), sigma)
-    return masked.add_(gradient), sigma
 
 
 def uniformise(gradient: Tensor, strength: Strength, noise: Noise) -> tuple[Tensor, float]:
@@ -211,12 +228,17 @@ def uniformise(gradient: Tensor, strength: Strength, noise: Noise) -> tuple[Tens
         raise PrivacyError("expected a row that is not zero, got none: is the batch empty?")
     rho = norms[rows].median()
     kept = gradient[rows] * (strength.kept * (rho / norms[rows]).clamp(max=1.0)).unsqueeze(1)
-    if strength.level == "dp_scale":
-        sigma = checked_sigma(kept.norm().item() / strength.kappa * math.sqrt(strength.exports))
-    else:
-        sigma = row_sigma(strength.kept * rho.item(), gradient.shape[1], strength.exports)
+    sigma = _uniform_sigma(
+        kept.norm().item(), strength.kept * rho.item(), gradient.shape[1], strength
+    )
     masked = noise.fill(torch.empty_like(gradient), sigma)
     return masked.index_add_(0, rows, kept), sigma
+
+
+def _uniform_sigma(norm: float, row_norm: float, width: int, strength: Strength) -> float:
+    if strength.level == "dp_scale":
+        return checked_sigma(norm / strength.kappa * math.sqrt(strength.exports))
+    return row_sigma(row_norm, width, strength.exports)
 
 
 def _checked_norm(part: Part, gradient: Tensor) -> float:

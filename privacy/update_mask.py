@@ -31,18 +31,23 @@ class UpdateMask:
         model: What trains; it keeps its parameters.
         settings: The run's `privacy` settings.
         noise: Where noise comes from.
+        looks: How many masked vectors of the same data one export lets be averaged: in mode
+            `gradient` the round's steps, whose masked gradients the exported change adds up; in
+            mode `delta` the vectors exported. The budget of T exports is one of T * looks.
 
     Raises:
         PrivacyError: A parameter has no role, or nothing is left to train.
     """
 
-    def __init__(self, model: nn.Module, settings: PrivacySettings, noise: Noise) -> None:
+    def __init__(
+        self, model: nn.Module, settings: PrivacySettings, noise: Noise, *, looks: int = 1
+    ) -> None:
         self._settings = settings
         self._noise = noise
         self._plan = plan_of(settings.name)
         self._strength = Strength(
             level=settings.level,
-            exports=settings.exports,
+            exports=settings.exports * looks,
             kappa=settings.kappa,
             kept=settings.kept,
         )

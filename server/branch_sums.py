@@ -58,7 +58,10 @@ def read_branch_sums(reply: Message, member: Member, branches: int) -> SiteSums:
             "branches: expected sums of so many episodes' scores and of their squares"
         )
     if (np.abs(sums) > LARGEST_SCORE * episodes).any():
+        largest = float((np.abs(sums) / max(episodes, 1)).max())
         raise UpdateError(
-            f"branches.sums: expected scores of at most {LARGEST_SCORE:g}, got larger ones"
+            f"branches.sums: expected mean scores of at most {LARGEST_SCORE:g}, got {largest:.3g}: "
+            f"the model was drowned by the noise of its masks, or diverged; a smaller detector, "
+            f"more clients, a larger privacy.kappa or a smaller learning rate would help"
         )
     return SiteSums(member.site, BranchSums(episodes, sums, squares))

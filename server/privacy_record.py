@@ -1,7 +1,8 @@
 """What a run hid of its clients' updates, and what it left open."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from fglguard.settings import PrivacySettings
 from privacy.plans import Operation, operation_of, plan_of
 from privacy.roles import parts_of
 
-ALWAYS_OPEN = "losses, update norms, counts, and scores or counts of scores"
+ALWAYS_OPEN = (
+    "losses, update norms, how far each tensor stands out of its noise, counts, and scores or "
+    "counts of scores"
+)
 """What every reply holds beside the parameters."""
 
 
@@ -24,12 +28,15 @@ def privacy_record(detector: Detector, settings: PrivacySettings, metrics: Path)
         metrics: Its `metrics.jsonl`, where clients' figures are.
 
     Returns:
-        The settings; `parts`, for each parameter its role, operation and size, and where noise was
-        added the largest s1 / sigma and |G|_F / sigma of any client and round; `open`, the names
-        of what was exported as it was.
+        The settings; `exports_made`, the rounds that one client returned an update in, at most,
+        beside the `exports` that the noise was budgeted for; `parts`, for each parameter its role,
+        operation and size, and where noise was added the largest s1 / sigma and |G|_F / sigma of
+        any client and round; `open`, the names of what was exported as it was.
     """
     plan = plan_of(settings.name)
-    largest = _largest_ratios(metrics)
+    lines = [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()]
+    made = Counter(line["site"] for line in lines if line["kind"] == "train")
+    largest = _largest_ratios(lines)
     parts = {}
     for part in parts_of(detector):
         trains = part.parameter.requires_grad
@@ -41,7 +48,13 @@ def privacy_record(detector: Detector, settings: PrivacySettings, metrics: Path)
             **largest.get(part.name, {}),
         }
     opened = [name for name, part in parts.items() if part["operation"] == Operation.OPEN]
-    return {**asdict(settings), "parts": parts, "open": opened, "always_open": ALWAYS_OPEN}
+    return {
+        **asdict(settings),
+        "exports_made": max(made.values(), default=0),
+        "parts": parts,
+        "open": opened,
+        "always_open": ALWAYS_OPEN,
+    }
 
 
 def privacy_line(record: dict[str, Any]) -> str:
@@ -54,16 +67,16 @@ def privacy_line(record: dict[str, Any]) -> str:
     told = "; ".join(f"{how}: {', '.join(names)}" for how, names in done.items())
     return (
         f"privacy {record['name']} (mode {record['mode']}, level {record['level']}, budget of "
-        f"{record['exports']} exports): {told}; always open: {record['always_open']}"
+        f"{record['exports']} exports, {record['exports_made']} made): {told}; always open: "
+        f"{record['always_open']}"
     )
 
 
-def _largest_ratios(metrics: Path) -> dict[str, dict[str, float]]:
+def _largest_ratios(lines: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     largest: dict[str, dict[str, float]] = defaultdict(dict)
-    with metrics.open(encoding="utf-8") as lines:
-        for line in lines:
-            for key, value in json.loads(line).items():
-                if key.startswith("mask."):
-                    name, _, kind = key.removeprefix("mask.").rpartition(".")
-                    largest[name][kind] = max(value, largest[name].get(kind, 0.0))
+    for line in lines:
+        for key, value in line.items():
+            if key.startswith("mask."):
+                name, _, kind = key.removeprefix("mask.").rpartition(".")
+                largest[name][kind] = max(value, largest[name].get(kind, 0.0))
     return dict(largest)

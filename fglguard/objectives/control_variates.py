@@ -44,6 +44,7 @@ class ControlVariates(Objective):
 
     received = (CONTROL,)
     kept: ClassVar[tuple[str, ...]] = (CONTROL,)
+    further = 1
 
     def __init__(self, server: FlatVector, own: FlatVector) -> None:
         self._server, self._own = server, own

@@ -59,12 +59,15 @@ class Objective:
     Attributes:
         received: Names of the vectors that the server must send beside the parameters.
         kept: Names of the vectors in the client's state.
+        further: How many vectors it exports that the parameters do not determine: as many more
+            looks at the same data for whoever receives them.
         has_term: Whether `term` adds to the loss; known after `begin`.
         pull: Replaces the pull towards the global model; set by `begin`, None for no other.
     """
 
     received: ClassVar[tuple[str, ...]] = ()
     kept: ClassVar[tuple[str, ...]] = ()
+    further: ClassVar[int] = 0
     has_term: bool = False
     pull: Pull | None = None
 

@@ -84,6 +84,20 @@ def test_the_figures_say_how_far_each_masked_tensor_stands_out() -> None:
     }
 
 
+@pytest.mark.parametrize("mode", ["delta", "gradient"])
+def test_further_looks_at_the_same_data_make_the_noise_louder(mode) -> None:
+    """The mean of four vectors under independent noise has half the noise: so twice as much."""
+    settings = dataclasses.replace(SETTINGS, mode=mode)
+    sigmas = []
+    for looks in (1, 4):
+        detector = build_detector("small", 8, seed=0)
+        ours = UpdateMask(detector, settings, SeededNoise((1,)), looks=looks)
+        ours.gradients([torch.ones_like(p) for p in detector.parameters() if p.requires_grad])
+        ours.update(*update_of(detector))
+        sigmas.append(ours.sigma)
+    assert sigmas[1] == pytest.approx({name: 2 * value for name, value in sigmas[0].items()})
+
+
 def test_few_graphs_export_nothing() -> None:
     ours = UpdateMask(build_detector("small", 8, seed=0), SETTINGS, SeededNoise((1,)))
     ours.require_enough(16)

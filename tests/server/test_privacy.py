@@ -31,8 +31,10 @@ def weights(folder):
 def test_the_record_says_what_was_masked_and_what_was_open(run_config):
     """A bbp flood's s1 / sigma is (m n)^(1/4) whatever the data: for the input projection of the
     first layer it is (256 d)^(1/4)."""
-    folder = run(run_config(**MASKED, privacy__exports=4))
+    config = run_config(**MASKED, privacy__exports=4)
+    folder = run(config)
     record = json.loads((folder / "results.json").read_text())["privacy"]
+    assert record["exports_made"] == config["federation.rounds"]
     assert (record["name"], record["exports"]) == ("aegis", 4)
     detector = load_bundle(folder / "guard").detector
     sizes = {name: p.numel() for name, p in detector.named_parameters()}
