@@ -16,7 +16,7 @@ from client.faults import inject_faults
 from client.holdings import Holdings
 from client.identity import holdings_of, is_simulated, pooled_holdings_of, run_settings
 from client.instructions import read_instructions
-from client.masking import check_floor, looks_of, update_mask
+from client.masking import check_floor, looks_of, report_of, update_mask
 from client.naming import naming_site
 from client.scores import scores_to_return
 from client.state import ClientState, state_of
@@ -51,7 +51,7 @@ app = ClientApp()
 def query(message: Message, context: Context) -> Message:
     """Say who this is and how much it holds; no figure here depends on any one text."""
     settings = run_settings(context)
-    check_floor(context, settings.privacy)
+    check_floor(context, settings)
     holdings = holdings_of(context, settings)
     _require_encoder(holdings, message.content["config"])
     label = np.asarray(holdings.packed.label)
@@ -79,7 +79,7 @@ def query(message: Message, context: Context) -> Message:
 def train(message: Message, context: Context) -> Message:
     """Train from the global model under the strategy's objective; return the new parameters."""
     settings = run_settings(context)
-    check_floor(context, settings.privacy)
+    check_floor(context, settings)
     holdings = holdings_of(context, settings)
     with naming_site(holdings.site):
         content = _train(message, context, settings, holdings)
@@ -92,7 +92,7 @@ def train(message: Message, context: Context) -> Message:
 def evaluate(message: Message, context: Context) -> Message:
     """Score one split with the global model; return score-label pairs or counts of scores."""
     settings = run_settings(context)
-    check_floor(context, settings.privacy)
+    check_floor(context, settings)
     holdings = holdings_of(context, settings)
     split = str(message.content["config"]["split"])
     rows = holdings.indices(split)
@@ -151,7 +151,6 @@ def _train(
         looks=looks_of(settings.privacy, local, training.steps_over(len(rows))),
         simulated=is_simulated(context),
     )
-    mask.require_enough(len(rows))
     report = train_locally(
         detector,
         holdings.packed,
@@ -161,12 +160,14 @@ def _train(
         objective=local,
         mask=mask.gradients,
     )
-    exported = mask.update(parameters, flatten(detector))
+    mask.require_enough(report.graphs)
+    idle = training.idle_share(report.steps)
+    exported = mask.update(parameters, flatten(detector), idle)
     outcome = local.finish(detector, exported, mask.change)
     if state is not None:
         state.save(instructions.round, outcome.state, instructions.since)
     arrays = pack_parameters(exported, outcome.exports)
-    metrics = MetricRecord({**dataclasses.asdict(report), **mask.figures()})
+    metrics = MetricRecord(report_of(report, mask, settings.privacy))
     return RecordDict({"arrays": arrays, "metrics": metrics})
 
 

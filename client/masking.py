@@ -1,17 +1,30 @@
 """The mask of one client in one round, and the least that a site asks for."""
 
+import dataclasses
+from collections.abc import Mapping
+
 from flwr.app import Context
 
 from client.instructions import Instructions
 from fglguard.detector import Detector
+from fglguard.errors import PrivacyError
 from fglguard.objectives.objective import Objective
-from fglguard.settings import PrivacySettings
+from fglguard.settings import PrivacySettings, RunSettings
+from fglguard.training import TrainingReport
 from privacy.floor import require_floor
 from privacy.noise import Noise, SecureNoise, SeededNoise
+from privacy.plans import Privacy
 from privacy.update_mask import UpdateMask
 
 FLOOR = "require-privacy"
 """Key of a SuperNode's node config."""
+
+_UNTOLD: Mapping[Privacy, tuple[str, ...]] = {
+    "none": (),
+    "aegis": ("proximal", "update_norm"),
+    "aegis_extended": ("loss", "term", "proximal", "update_norm"),
+}
+"""Figures of local training that a mask keeps at the site."""
 
 _NOISE = 0x4D41534B
 """Parts the noise's seed from that of the shuffles."""
@@ -55,10 +68,28 @@ def looks_of(settings: PrivacySettings, objective: Objective, steps: int) -> int
     return steps if settings.mode == "gradient" else 1 + objective.further
 
 
-def check_floor(context: Context, settings: PrivacySettings) -> None:
+def check_floor(context: Context, settings: RunSettings) -> None:
     """Refuse to take part in a run that hides less than this site's node config asks for.
 
     Raises:
-        PrivacyError: See `privacy.floor.require_floor`.
+        PrivacyError: See `privacy.floor.require_floor`; or the node config has the key misspelt.
     """
+    for key in context.node_config:
+        if "privacy" in key and key != FLOOR:
+            raise PrivacyError(f"node config: expected the key {FLOOR}, got {key}")
     require_floor(settings, str(context.node_config.get(FLOOR, "none")))
+
+
+def report_of(
+    training: TrainingReport, mask: UpdateMask, settings: PrivacySettings
+) -> dict[str, int | float]:
+    """What a reply says of local training.
+
+    Norms of what was trained are numbers of their own about the data, which the server can take of
+    the masked export: no mask returns them. A round's mean loss under a known model is one equation
+    about who is in the batch; `aegis_extended` returns none.
+    """
+    told = dataclasses.asdict(training)
+    for figure in _UNTOLD[settings.name]:
+        del told[figure]
+    return {**told, **mask.figures()}

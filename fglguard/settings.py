@@ -263,8 +263,10 @@ class PrivacySettings:
             every step, so that the local model never sees another.
         level: How much noise floods add (`privacy.levels`).
         exports: T, the number of exports of one and the same data that an attacker may average.
-        kappa: Level `dp_scale` only: signal-to-noise ratio.
-        kept: alpha, the share kept of an embedding's gradient.
+        kappa: Level `dp_scale` only: signal-to-noise ratio of the whole export.
+        clip: Level `dp_scale` only: bound on the length of the whole export.
+        kept: alpha, what an embedding's gradient is multiplied with, noise included; not at
+            `dp_scale`.
         minimum_graphs: A client that trains on fewer exports nothing: in a small batch, an update
             is nearly a record.
     """
@@ -274,6 +276,7 @@ class PrivacySettings:
     level: Literal["edge", "bbp", "span", "dp_scale"]
     exports: Count
     kappa: Positive
+    clip: Positive
     kept: Annotated[float, Bounds(0, 1, above=True)]
     minimum_graphs: Count
 

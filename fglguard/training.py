@@ -71,6 +71,23 @@ class TrainingSettings:
             if value not in choices:
                 raise SettingsError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
 
+    def idle_share(self, steps: int) -> float:
+        r"""What so many steps do to a parameter without a gradient: its change, as a share of it.
+
+        Weight decay shrinks it by 1 - lr decay a step, and the proximal term, anchored where it
+        started, draws it back as in `fglguard.optimizers`; with a_0 = 1 and m = lr mu
+
+            sgd: a <- a (1 - lr decay) - m (a - 1),   adam: a <- (a (1 - lr decay) + m) / (1 + m).
+        """
+        left, pull = 1.0, self.learning_rate * self.proximal_mu
+        for _ in range(steps):
+            decayed = left * (1 - self.learning_rate * self.weight_decay)
+            if self.optimizer == "sgd":
+                left = decayed - pull * (left - 1)
+            else:
+                left = (decayed + pull) / (1 + pull)
+        return left - 1
+
     def steps_over(self, graphs: int) -> int:
         """Optimizer steps that so many graphs take: `steps`, or epochs * ceil(graphs / batch)."""
         return self.steps or self.epochs * math.ceil(graphs / self.batch_size)
@@ -185,10 +202,11 @@ def train_locally(
     shuffle, noise = np.random.default_rng(root), int(root.generate_state(1)[0])
 
     detector.train()
-    sums = _Sums()
+    sums, used = _Sums(), np.zeros(len(chosen), dtype=np.bool_)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(noise)  # for detectors with dropout
         for epoch, positions in _steps(len(chosen), settings, shuffle):
+            used[positions] = True
             batch = collate(packed, chosen[positions])
             hidden = detector.hidden(batch)
             bce, count = detection_loss(detector, hidden, batch, settings.labels, class_weights)
@@ -206,8 +224,8 @@ def train_locally(
         term=sums.term / sums.count,
         proximal=0.5 * pull.strength * distance**2,
         steps=sums.steps,
-        graphs=len(chosen),
-        nodes=int(packed.nodes[chosen].sum()),
+        graphs=int(used.sum()),
+        nodes=int(packed.nodes[chosen[used]].sum()),
         update_norm=norm,
     )
 

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from fglguard.errors import PrivacyError
-from fglguard.settings import PrivacySettings
+from fglguard.settings import RunSettings
 from privacy.levels import Level
 from privacy.plans import LADDER, Privacy
 
@@ -17,19 +17,21 @@ _LEAST: dict[Privacy, tuple[Level, float, int]] = {
 and turns its noise down has not reached it."""
 
 
-def require_floor(settings: PrivacySettings, floor: str) -> None:
+def require_floor(run: RunSettings, floor: str) -> None:
     """Refuse a run that hides less than `floor`.
 
     Args:
-        settings: The run's.
+        run: Its settings.
         floor: `none`, `aegis` or `aegis_extended`.
 
     Raises:
         PrivacyError: The floor is unknown, or the run lies below it in its masks, its level, kappa
-            or minimum_graphs; the text says in which.
+            or minimum_graphs, or for `aegis_extended` collects scores one by one; the text says
+            in which.
     """
     if floor not in LADDER:
         raise PrivacyError(f"require-privacy: expected one of {', '.join(LADDER)}, got {floor!r}")
+    settings = run.privacy
     level, kappa, graphs = _LEAST[floor]
     short = []
     if LADDER.index(settings.name) < LADDER.index(floor):
@@ -40,6 +42,8 @@ def require_floor(settings: PrivacySettings, floor: str) -> None:
         short.append(f"privacy.kappa is {settings.kappa:g}, expected at most {kappa:g}")
     if settings.minimum_graphs < graphs:
         short.append(f"privacy.minimum_graphs is {settings.minimum_graphs}, expected {graphs}")
+    if floor == "aegis_extended" and run.calibration.scores != "histogram":
+        short.append("calibration.scores is pairs, expected histogram")
     if short:
         raise PrivacyError(
             f"this site takes part only with privacy={floor} or more (require-privacy in its node "

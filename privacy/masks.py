@@ -2,37 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from fglguard.errors import PrivacyError
-from privacy.levels import Level, checked_sigma, flood_sigma, largest_singular_value, row_sigma
 from privacy.noise import Noise
 from privacy.plans import Operation, Plan, operation_of
 from privacy.roles import Part
+from privacy.signals import Signal, Strength, signals
 
-_NOISY = (Operation.UNIFORMISE, Operation.FLOOD)
-
-
-@dataclass(frozen=True)
-class Strength:
-    """How strong the noise is.
-
-    Attributes:
-        level: Of floods; at `dp_scale` the embedding's noise follows the same formula.
-        exports: T, the number of exports that an attacker may average.
-        kappa: Signal-to-noise ratio at `dp_scale`, of all parts together.
-        kept: alpha, the share of the embedding's gradient that is kept.
-        candidates: N of the level `span`.
-    """
-
-    level: Level = "bbp"
-    exports: int = 1
-    kappa: float = 1.0
-    kept: float = 1.0
-    candidates: int = 30_522
+_GRID = 2.0**-9
+"""Of sigma, rounded down to a power of two: what masked numbers are multiples of."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +26,9 @@ class Masked:
         operation: What was done.
         size: How many numbers it holds.
         sigma: Of the noise on each entry; 0 for none.
-        top_ratio: s1 / sigma; None without noise. A gradient of zero is given that of one of rank
-            one, so that the record does not tell what the noise hides.
-        norm_ratio: |G|_F / sigma; None without noise; likewise.
+        top_ratio: s1 / sigma of what the noise hides; None without noise. The largest possible
+            value where the true one is a secret: at `dp_scale`, and of a gradient of zero.
+        norm_ratio: |G|_F / sigma, likewise.
     """
 
     name: str
@@ -76,13 +57,7 @@ def mask(
     """Masked gradients, or masked changes of parameters, and what was done to each.
 
     The gradients given are left as they are. Whatever goes wrong raises: no gradient is returned
-    half masked. A part to be hidden whose gradient is zero, such as flow features of a site where
-    nothing flowed, has no size of its own: it is given the noise of the quietest other part, so
-    that its being zero is hidden too.
-
-    At `dp_scale` the K parts that have a signal to be hidden share kappa, kappa / sqrt(K) each:
-    who knows a candidate's gradient tests all parts at once, and under independent noise the
-    squares of their signal-to-noise ratios add up (Neyman and Pearson).
+    half masked.
 
     Args:
         parts: One for each gradient, in the same order; frozen ones have none and are left out.
@@ -92,171 +67,36 @@ def mask(
         noise: Where it comes from.
 
     Raises:
-        PrivacyError: A gradient is not finite, not float32 or of another shape, belongs to a part
-            that the plan freezes, or all parts to be hidden are zero. The text names the part.
+        PrivacyError: As `signals` does.
     """
-    strength = _shared(parts, gradients, plan, strength)
     masked: list[Tensor] = []
     done: list[Masked] = []
-    zero: list[int] = []
-    for part, gradient in zip(parts, gradients, strict=True):
-        norm = _checked_norm(part, gradient)
-        operation = operation_of(part, plan)
-        record = Masked(part.name, str(part.role), operation, gradient.numel())
-        values = gradient
-        if operation in _NOISY and not norm:
-            zero.append(len(done))
-        else:
-            try:
-                values, record = _apply(part, record, gradient, norm, strength, noise)
-            except PrivacyError as error:
-                raise PrivacyError(f"{part.name} ({part.role}): {error}") from error
+    found = signals(parts, gradients, plan, strength)
+    for part, gradient, signal in zip(parts, gradients, found, strict=True):
+        values = cover(signal, gradient, noise) if signal.sigma else gradient
         masked.append(values)
-        done.append(record)
-    if zero:
-        sigma = _quietest(parts, done, zero)
-    for place in zero:
-        masked[place] = noise.fill(torch.empty_like(gradients[place]), sigma)
-        most = _largest_ratio(parts[place], done[place].operation, strength)
-        done[place] = replace(done[place], sigma=sigma, top_ratio=most, norm_ratio=most)
+        done.append(
+            Masked(
+                part.name,
+                str(part.role),
+                signal.operation,
+                gradient.numel(),
+                signal.sigma,
+                signal.top_ratio,
+                signal.norm_ratio,
+            )
+        )
     return masked, done
 
 
-def _shared(
-    parts: Sequence[Part], gradients: Sequence[Tensor], plan: Plan, strength: Strength
-) -> Strength:
-    if strength.level != "dp_scale":
-        return strength
-    hidden = sum(
-        operation_of(part, plan) in _NOISY and bool(gradient.norm())
-        for part, gradient in zip(parts, gradients, strict=True)
-    )
-    return replace(strength, kappa=strength.kappa / math.sqrt(max(hidden, 1)))
+def cover(signal: Signal, gradient: Tensor, noise: Noise) -> Tensor:
+    r"""Noise and signal, rounded to multiples of a public step of about sigma / 512.
 
-
-def _quietest(parts: Sequence[Part], done: Sequence[Masked], zero: Sequence[int]) -> float:
-    sigmas = [record.sigma for record in done if record.sigma]
-    if not sigmas:
-        names = ", ".join(parts[place].name for place in zero)
-        raise PrivacyError(
-            f"every gradient to be hidden is zero ({names}), so no size of noise follows from "
-            f"them: is the batch empty?"
-        )
-    return min(sigmas)
-
-
-def _largest_ratio(part: Part, operation: Operation, strength: Strength) -> float:
-    """s1 / sigma of a gradient of rank one, whose s1 is its norm."""
-    if operation is Operation.UNIFORMISE:
-        width = part.parameter.shape[1]
-        return 1 / _uniform_sigma(strength.kept, strength.kept, width, strength)
-    one = torch.zeros(part.parameter.shape)
-    one.view(-1)[0] = 1.0
-    return 1 / _flooding_sigma(one, strength, inputs_first=part.inputs_first, top=1.0)
-
-
-def _apply(
-    part: Part, record: Masked, gradient: Tensor, norm: float, strength: Strength, noise: Noise
-) -> tuple[Tensor, Masked]:
-    operation = record.operation
-    if operation is Operation.OPEN:
-        return gradient, record
-    if operation is Operation.FREEZE:
-        raise PrivacyError("the plan freezes this part, yet it has a gradient: freeze it first")
-    top = largest_singular_value(gradient if gradient.ndim == 2 else gradient.reshape(1, -1))
-    if operation is Operation.UNIFORMISE:
-        values, sigma = uniformise(gradient, strength, noise)
-    else:
-        turned = part.inputs_first
-        values, sigma = flood(gradient, strength, noise, inputs_first=turned, top=top)
-    return values, replace(record, sigma=sigma, top_ratio=top / sigma, norm_ratio=norm / sigma)
-
-
-def flood(
-    gradient: Tensor,
-    strength: Strength,
-    noise: Noise,
-    *,
-    inputs_first: bool = False,
-    top: float | None = None,
-) -> tuple[Tensor, float]:
-    """G + sigma Z with sigma by `flood_sigma`, and sigma.
-
-    Args:
-        gradient: [m, n], [n, m] with `inputs_first`, or a vector.
-        strength: Level, T, kappa and N.
-        noise: Draws Z.
-        inputs_first: Whether the weight is stored with its inputs first.
-        top: s1 of the gradient, where it is known already.
+    Noise made of machine numbers can only take some values, signal plus noise takes others, and
+    from the last bits one could tell which numbers hold a signal (Mironov, 2012). Adding and
+    taking off 1.5 * 2^23 steps rounds a float32 to whole steps.
     """
-    sigma = _flooding_sigma(gradient, strength, inputs_first=inputs_first, top=top)
-    masked = noise.fill(torch.empty_like(gradient), sigma)
-    return masked.add_(gradient), sigma
-
-
-def _flooding_sigma(
-    gradient: Tensor, strength: Strength, *, inputs_first: bool, top: float | None
-) -> float:
-    return flood_sigma(
-        gradient.t() if inputs_first and gradient.ndim == 2 else gradient,
-        strength.level,
-        kappa=strength.kappa,
-        candidates=strength.candidates,
-        exports=strength.exports,
-        top=top,
-    )
-
-
-def uniformise(gradient: Tensor, strength: Strength, noise: Noise) -> tuple[Tensor, float]:
-    r"""Masked rows alpha clip_rows(G, rho) + sigma Z over every row, and sigma.
-
-    rho is the median norm of the rows that are not zero. Clipping makes rows alike, so that no
-    frequent token stands out; sigma is `row_sigma(alpha rho)`, or at `dp_scale` the norm of what
-    is kept over kappa. Only rows that are not zero are read; noise is drawn once, in place.
-
-    Args:
-        gradient: [rows, d].
-        strength: alpha, T, level and kappa.
-        noise: Draws Z.
-
-    Raises:
-        PrivacyError: Every row is zero.
-    """
-    norms = torch.linalg.vector_norm(gradient, dim=1)
-    rows = norms.nonzero().squeeze(1)
-    if not len(rows):
-        raise PrivacyError("expected a row that is not zero, got none: is the batch empty?")
-    rho = norms[rows].median()
-    kept = gradient[rows] * (strength.kept * (rho / norms[rows]).clamp(max=1.0)).unsqueeze(1)
-    sigma = _uniform_sigma(
-        kept.norm().item(), strength.kept * rho.item(), gradient.shape[1], strength
-    )
-    masked = noise.fill(torch.empty_like(gradient), sigma)
-    return masked.index_add_(0, rows, kept), sigma
-
-
-def _uniform_sigma(norm: float, row_norm: float, width: int, strength: Strength) -> float:
-    if strength.level == "dp_scale":
-        return checked_sigma(norm / strength.kappa * math.sqrt(strength.exports))
-    return row_sigma(row_norm, width, strength.exports)
-
-
-def _checked_norm(part: Part, gradient: Tensor) -> float:
-    """|G|_F, which is finite only if every number is: one pass both measures and checks."""
-    if gradient.shape != part.parameter.shape:
-        raise PrivacyError(
-            f"{part.name}: expected a gradient of shape {tuple(part.parameter.shape)}, got "
-            f"{tuple(gradient.shape)}"
-        )
-    if gradient.dtype != torch.float32:
-        raise PrivacyError(
-            f"{part.name}: expected a float32 gradient, got {gradient.dtype}: noise of the right "
-            f"size would be rounded away; cast the gradient first"
-        )
-    norm = float(gradient.norm())
-    if not math.isfinite(norm):
-        raise PrivacyError(
-            f"{part.name}: the gradient holds NaN or infinity, or its length is beyond a float32's "
-            f"range; nothing is exported"
-        )
-    return norm
+    empty = torch.empty_like(gradient, memory_format=torch.contiguous_format)
+    covered = signal.added_to(noise.fill(empty, signal.sigma))
+    step = 2.0 ** math.floor(math.log2(signal.sigma)) * _GRID
+    return covered.add_(1.5 * 2**23 * step).sub_(1.5 * 2**23 * step)

@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from fglguard.errors import PrivacyError
 from fglguard.parameters import layout
 from fglguard.settings import PrivacySettings
-from privacy.masks import Masked, Strength, freeze, mask
+from privacy.masks import Masked, freeze, mask
 from privacy.noise import Noise
 from privacy.plans import plan_of
 from privacy.roles import parts_of
+from privacy.signals import Strength
 
 FlatVector = NDArray[np.float32]
 
@@ -49,6 +50,7 @@ class UpdateMask:
             level=settings.level,
             exports=settings.exports * looks,
             kappa=settings.kappa,
+            clip=settings.clip,
             kept=settings.kept,
         )
         parts = parts_of(model)
@@ -81,16 +83,21 @@ class UpdateMask:
             return tuple(gradients)
         return tuple(self._masked(gradients))
 
-    def update(self, sent: FlatVector, trained: FlatVector) -> FlatVector:
+    def update(self, sent: FlatVector, trained: FlatVector, idle: float = 0.0) -> FlatVector:
         """What to export for the parameters that came and those that local training ended with.
 
         Args:
             sent: The global parameters, float32 [P].
             trained: As trained, float32 [P].
+            idle: What weight decay alone does to a parameter, as a share of it. No data is in that,
+                so it stays outside of the mask: rows that no data touched would count as touched.
         """
         if self._settings.name == "none" or self._settings.mode == "gradient":
             return trained
-        return sent + self.change(trained - sent)
+        still = np.zeros_like(sent)
+        for place, _ in self._trained:
+            still[place.span] = sent[place.span] * np.float32(idle)
+        return sent + still + self.change(trained - sent - still)
 
     def change(self, change: FlatVector) -> FlatVector:
         """A change of parameters, or another vector [P] of gradients, masked in mode `delta`."""

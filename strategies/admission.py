@@ -19,9 +19,9 @@ def admit(
 
     - A node count above the roster's `max_nodes` is taken as `max_nodes`; the metric
       `claimed_nodes` holds what the site said.
-    - With `settings.norm_bound`, the update's length is measured here, whatever the site says of
-      it, and a longer one is scaled down (`bounded`). The metric `bounded` is 1 where that was
-      done and 0 elsewhere; `update_norm` is the length as measured, before scaling.
+    - The update's length is measured here, whatever the site says of it: the metric `update_norm`.
+    - With `settings.norm_bound`, a longer one is scaled down (`bounded`). The metric `bounded` is 1
+      where that was done and 0 elsewhere; `update_norm` is the length before scaling.
 
     Args:
         update: What the site returned.
@@ -31,7 +31,8 @@ def admit(
     """
     update = _cap_nodes(update, server_round)
     if not settings.norm_bound:
-        return update
+        length = float(np.linalg.norm(update.parameters.astype(np.float64) - sent))
+        return replace(update, metrics={**update.metrics, "update_norm": length})
     parameters, norm = bounded(update.parameters, sent, settings.norm_bound)
     above = norm > settings.norm_bound
     if above:

@@ -181,8 +181,11 @@ class GuardStrategy(Strategy):
             self.observer.trained(server_round, update, float(weight))
             self.used[update.member.site] = server_round
         arrays = pack_parameters(self.aggregate(updates, weights))
-        losses = np.array([update.metrics["loss"] for update in updates])
-        return arrays, MetricRecord({"loss": float(weights @ losses), "clients": len(updates)})
+        figures: dict[str, int | float] = {"clients": len(updates)}
+        if all("loss" in update.metrics for update in updates):
+            losses = np.array([update.metrics["loss"] for update in updates])
+            figures["loss"] = float(weights @ losses)
+        return arrays, MetricRecord(figures)
 
     def aggregate(
         self, updates: Sequence[Update], weights: NDArray[np.float64]

@@ -84,8 +84,9 @@ def fine_tune(
         for client, site in enumerate(sites):
             load_flat(own, sent, f"round {number}")
             place = (training.seed, number, client)
-            mask = UpdateMask(own, privacy, SeededNoise((*place, _NOISE)))
-            _train(own, site, training, np.random.default_rng((*place, _TEXTS)))
+            looks = training.local_steps if privacy.mode == "gradient" else 1
+            mask = UpdateMask(own, privacy, SeededNoise((*place, _NOISE)), looks=looks)
+            _train(own, site, training, np.random.default_rng((*place, _TEXTS)), mask)
             trained = flatten(own)
             _require_finite(trained - sent, training)
             total += mask.update(sent, trained) - sent
@@ -105,15 +106,20 @@ def _require_finite(change: NDArray[np.float32], training: FineTuning) -> None:
 
 
 def _train(
-    model: PreTrainedModel, site: TextBatch, training: FineTuning, draw: np.random.Generator
+    model: PreTrainedModel,
+    site: TextBatch,
+    training: FineTuning,
+    draw: np.random.Generator,
+    mask: UpdateMask,
 ) -> None:
     for _ in range(training.local_steps):
         chosen = draw.choice(len(site.texts), min(training.batch_size, len(site.texts)), False)
         slopes = gradient(model, _chosen(site, chosen.tolist()))
+        masked = mask.gradients(list(slopes.values()))
+        trained = dict(model.named_parameters())
         with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                if name in slopes:
-                    parameter.sub_(slopes[name], alpha=training.learning_rate)
+            for name, slope in zip(slopes, masked, strict=True):
+                trained[name].sub_(slope, alpha=training.learning_rate)
 
 
 def held_out(model: PreTrainedModel, texts: TextBatch) -> float:

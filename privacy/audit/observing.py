@@ -9,10 +9,11 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from privacy.attacks.observation import Export, Observation
-from privacy.masks import Masked, Strength, freeze, mask
+from privacy.masks import Masked, freeze, mask
 from privacy.noise import Noise, SeededNoise
 from privacy.plans import Plan
 from privacy.roles import Part, parts_of
+from privacy.signals import Strength
 from privacy.text_task import TextBatch, gradient
 
 _NULL = 1

@@ -14,9 +14,9 @@ from privacy.audit.observing import observe, observe_mean, observe_null
 from privacy.audit.sentences import sentences
 from privacy.audit.text_groups import GROUPS, PAPER, Group, Target
 from privacy.audit.victims import Size, Victim, make_victim, train_victim
-from privacy.masks import Strength
 from privacy.plans import LADDER, Operation, Plan, Privacy, plan_of
 from privacy.roles import Role
+from privacy.signals import Strength
 from privacy.text_task import TextBatch
 
 ABLATIONS: Mapping[str, Role] = {

@@ -7,9 +7,9 @@ from fglguard.settings import PrivacySettings
 from privacy.audit.findings import Audit, Finding
 from privacy.audit.text_groups import GROUPS, Group
 from privacy.audit.texts import TextAudit, audit_texts, audited_victim
-from privacy.masks import Strength
 from privacy.plans import Operation, operation_of, plan_of
 from privacy.roles import parts_of
+from privacy.signals import Strength
 from scripts.auditing.masks import run_settings
 from scripts.auditing.options import Options
 
@@ -55,7 +55,11 @@ def _audit(options: Options, family: str, masks: dict[str, PrivacySettings]) -> 
         family=family,
         strengths={
             mask.name: Strength(
-                level=mask.level, exports=mask.exports, kappa=mask.kappa, kept=mask.kept
+                level=mask.level,
+                exports=mask.exports,
+                kappa=mask.kappa,
+                clip=mask.clip,
+                kept=mask.kept,
             )
             for mask in masks.values()
         },

@@ -18,10 +18,11 @@ from fglguard.settings import RunSettings
 from fglguard.silo import Silo
 from fglguard.training import TrainingSettings
 from privacy.audit.detector_overhead import detector_overhead
-from privacy.masks import Strength, freeze, mask
+from privacy.masks import freeze, mask
 from privacy.noise import Noise, SecureNoise, SeededNoise
 from privacy.plans import Privacy, plan_of
 from privacy.roles import parts_of
+from privacy.signals import Strength
 from privacy.text_task import TextBatch, gradient
 from scripts.benchmarks.peak_rss import peak_rss
 from scripts.benchmarks.simulation import SILOS

@@ -8,10 +8,11 @@ from fglguard.detector import build_detector
 from fglguard.errors import PrivacyError
 from fglguard.parameters import flatten, layout
 from fglguard.settings import PrivacySettings
-from privacy.masks import Strength, mask
+from privacy.masks import mask
 from privacy.noise import SeededNoise
 from privacy.plans import plan_of
 from privacy.roles import parts_of
+from privacy.signals import Strength
 from privacy.update_mask import UpdateMask
 
 SETTINGS = PrivacySettings("aegis", "delta", "bbp", 1, 1.0, 1.0, 16)

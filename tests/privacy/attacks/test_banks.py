@@ -9,8 +9,8 @@ from privacy.attacks.scoring import score_candidates
 from privacy.attacks.sentence_bank import SentenceBank
 from privacy.audit.observing import observe
 from privacy.audit.sentences import sentences
-from privacy.masks import Strength
 from privacy.plans import plan_of
+from privacy.signals import Strength
 
 
 def score(attack, victim, privacy="none", exports=1):

@@ -5,8 +5,8 @@ import torch
 
 from privacy.attacks.embedding_rows import EmbeddingRows, HeadRows, RowNormRanking, outlying_rows
 from privacy.audit.observing import observe
-from privacy.masks import Strength
 from privacy.plans import plan_of
+from privacy.signals import Strength
 
 
 def test_rows_of_a_bag_of_words():

@@ -4,8 +4,8 @@ from privacy.attacks.gradient_matching import GradientMatching
 from privacy.attacks.scoring import score_texts
 from privacy.audit.observing import observe
 from privacy.audit.vocabulary import SPECIAL
-from privacy.masks import Strength
 from privacy.plans import plan_of
+from privacy.signals import Strength
 
 pytestmark = pytest.mark.long
 

@@ -8,8 +8,8 @@ from privacy.attacks.suite import paper_attacks
 from privacy.audit.observing import observe, observe_null
 from privacy.audit.sentences import sentences
 from privacy.audit.vocabulary import SPECIAL
-from privacy.masks import Strength
 from privacy.plans import plan_of
+from privacy.signals import Strength
 
 DECODERS = ["gpt2", "llama", "opt", "gpt_neox"]
 KINDS = ["attention", "output", "expansion", "contraction", "head"]

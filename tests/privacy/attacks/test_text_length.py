@@ -4,8 +4,8 @@ import pytest
 
 from privacy.attacks.text_length import text_length
 from privacy.audit.observing import observe
-from privacy.masks import Strength
 from privacy.plans import plan_of
+from privacy.signals import Strength
 
 
 @pytest.mark.parametrize("family", ["gpt2", "bert", "opt"])

@@ -9,7 +9,7 @@ from privacy.audit.findings import BEST
 from privacy.audit.text_groups import GROUPS
 from privacy.audit.texts import ABLATIONS, TextAudit, audit_texts
 from privacy.audit.victims import Size
-from privacy.masks import Strength
+from privacy.signals import Strength
 
 SMALL = TextAudit(
     family="gpt2",

@@ -7,9 +7,9 @@ from fglguard.errors import PrivacyError
 from privacy.audit.observing import observe, observe_mean, observe_null
 from privacy.audit.sentences import sentences
 from privacy.audit.victims import FAMILIES, Size, make_victim, train_victim
-from privacy.masks import Strength
 from privacy.plans import Operation, plan_of
 from privacy.roles import Role, parts_of
+from privacy.signals import Strength
 from privacy.text_task import TextBatch, gradient
 
 TEXTS = sentences(60)
