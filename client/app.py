@@ -23,7 +23,7 @@ from client.state import ClientState, state_of
 from fglguard.corpora.splits import SPLITS
 from fglguard.detector import Detector, detector_of
 from fglguard.episode_rules import SCHEMA
-from fglguard.errors import EncoderError, StateError
+from fglguard.errors import EncoderError, PrivacyError, StateError
 from fglguard.fusion import branch_sums
 from fglguard.objectives.building import ObjectiveSettings, build_objective
 from fglguard.objectives.control_variates import CONTROL
@@ -90,11 +90,17 @@ def train(message: Message, context: Context) -> Message:
 @app.evaluate()
 @report_failure
 def evaluate(message: Message, context: Context) -> Message:
-    """Score one split with the global model; return score-label pairs or counts of scores."""
+    """Score one split with the global model; return score-label pairs or counts of scores.
+
+    Raises:
+        PrivacyError: Scores of training episodes were asked for: they tell who is among them.
+    """
     settings = run_settings(context)
     check_floor(context, settings)
     holdings = holdings_of(context, settings)
     split = str(message.content["config"]["split"])
+    if split == "train":
+        raise PrivacyError(f"site {holdings.site}: scores of training episodes never leave it")
     rows = holdings.indices(split)
     detector = _detector(holdings, settings, unpack_parameters(message.content["arrays"]))
     if message.content["config"].get("branches"):

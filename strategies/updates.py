@@ -141,10 +141,7 @@ def read_update(reply: Message, member: Member, size: int, exports: Sequence[str
     if not isinstance(nodes, int) or nodes < 1:
         raise UpdateError(f"metrics.nodes: expected a whole number above 0, got {nodes!r}")
     numbers = {k: float(v) for k, v in metrics.items() if isinstance(v, int | float)}
-    wrong = [name for name, value in numbers.items() if not math.isfinite(value)]
-    if wrong or "loss" not in numbers:
-        name = wrong[0] if wrong else "loss"
-        raise UpdateError(
-            f"metrics.{name[:60]}: expected a finite number, got {numbers.get(name, 'none')}"
-        )
+    for name, value in numbers.items():
+        if not math.isfinite(value):
+            raise UpdateError(f"metrics.{name[:60]}: expected a finite number, got {value}")
     return Update(member, vectors.pop(PARAMETERS), nodes, numbers, vectors)

@@ -11,7 +11,7 @@ from fglguard.objectives.drift import DriftCorrection
 from fglguard.objectives.objective import Objective
 from fglguard.settings import PrivacySettings
 
-SETTINGS = PrivacySettings("aegis", "delta", "bbp", 1, 1.0, 1.0, 16)
+SETTINGS = PrivacySettings("aegis", "delta", "bbp", 1, 1.0, 1.0, 1.0, 16)
 ZERO = np.zeros(3, dtype=np.float32)
 
 

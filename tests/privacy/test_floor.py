@@ -1,19 +1,17 @@
 import dataclasses
 
 import pytest
-from hydra import compose, initialize_config_dir
 
 from fglguard.errors import PrivacyError
-from fglguard.settings import PrivacySettings
+from fglguard.settings import RunSettings
 from privacy.floor import require_floor
-from scripts.generate_flower_config import ROOT
+from scripts.generate_flower_config import composed
 
 RUNGS = ("none", "aegis", "aegis_extended")
 
 
-def settings_of(rung) -> PrivacySettings:
-    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
-        return PrivacySettings(**compose("config", overrides=[f"privacy={rung}"]).privacy)
+def settings_of(rung, *overrides) -> RunSettings:
+    return RunSettings.from_flat(composed(f"privacy={rung}", *overrides))
 
 
 @pytest.mark.parametrize("floor", RUNGS)
@@ -21,10 +19,17 @@ def settings_of(rung) -> PrivacySettings:
 def test_a_run_on_the_floor_or_above_is_taken_part_in(rung, floor) -> None:
     """With the packaged settings of each rung: exactly those below are refused."""
     if RUNGS.index(rung) >= RUNGS.index(floor):
-        require_floor(settings_of(rung), floor)
+        require_floor(settings_of(rung, "calibration.scores=histogram"), floor)
     else:
         with pytest.raises(PrivacyError, match=rf"privacy={floor} or more.*privacy\.name is"):
-            require_floor(settings_of(rung), floor)
+            require_floor(settings_of(rung, "calibration.scores=histogram"), floor)
+
+
+def test_the_highest_rung_lets_no_score_out_by_itself() -> None:
+    pairs = settings_of("aegis_extended", "calibration.scores=pairs")
+    require_floor(pairs, "aegis")
+    with pytest.raises(PrivacyError, match=r"calibration\.scores is pairs, expected histogram"):
+        require_floor(pairs, "aegis_extended")
 
 
 @pytest.mark.parametrize(
@@ -36,8 +41,10 @@ def test_a_run_on_the_floor_or_above_is_taken_part_in(rung, floor) -> None:
     ],
 )
 def test_a_rung_with_its_noise_turned_down_is_not_that_rung(change, told) -> None:
+    run = settings_of("aegis")
+    run = dataclasses.replace(run, privacy=dataclasses.replace(run.privacy, **change))
     with pytest.raises(PrivacyError, match=told):
-        require_floor(dataclasses.replace(settings_of("aegis"), **change), "aegis")
+        require_floor(run, "aegis")
 
 
 def test_an_unknown_floor_is_an_error_not_none() -> None:

@@ -4,9 +4,16 @@ import pytest
 import torch
 
 from fglguard.errors import PrivacyError
-from privacy.levels import checked_sigma, flood_sigma, largest_singular_value, row_sigma
+from privacy.levels import (
+    checked_sigma,
+    flood_sigma,
+    largest_singular_value,
+    row_sigma,
+    whole_sigma,
+)
 
-COMMON = {"kappa": 1.0, "candidates": 30_522, "exports": 1}
+COMMON = {"candidates": 30_522, "exports": 1}
+LEVELS = ("edge", "bbp", "span")
 
 
 def spike(m: int, n: int, strength: float) -> torch.Tensor:
@@ -18,18 +25,30 @@ def spike(m: int, n: int, strength: float) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("level", "expected"),
     [
-        # s1 = 6, m = 16, n = 81, |G|_F = s1 for a rank-one G.
+        # s1 = 6, m = 16, n = 81.
         ("edge", 6 / (4 + 9)),
         ("bbp", 6 / 6),  # (16 * 81)^(1/4) = 1296^(1/4) = 6
         ("span", 6 / (4 * 16 * math.log(30_522)) ** 0.25),
-        ("dp_scale", 6.0),
     ],
 )
 def test_the_levels_by_hand(level, expected) -> None:
     assert flood_sigma(spike(16, 81, 6.0), level, **COMMON) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("level", ["edge", "bbp", "span", "dp_scale"])
+@pytest.mark.parametrize("inputs", [1, 10, 41, 42, 400])
+def test_the_levels_are_a_ladder(inputs) -> None:
+    """Alone, the formula of span falls below bbp's for n < 4 ln N, here 41.3 inputs."""
+    edge, bbp, span = (flood_sigma(spike(16, inputs, 1.0), one, **COMMON) for one in LEVELS)
+    assert edge <= bbp <= span
+    assert (span > bbp) is (inputs > 4 * math.log(30_522))
+
+
+def test_noise_of_a_whole_export_depends_on_its_bound_alone() -> None:
+    """sigma = clip sqrt(T) / kappa: 2 * 3 / 0.5."""
+    assert whole_sigma(2.0, kappa=0.5, exports=9) == pytest.approx(12.0)
+
+
+@pytest.mark.parametrize("level", LEVELS)
 def test_a_budget_of_exports_multiplies_by_its_root(level) -> None:
     once = flood_sigma(spike(8, 8, 2.0), level, **COMMON)
     assert flood_sigma(spike(8, 8, 2.0), level, **{**COMMON, "exports": 9}) == pytest.approx(
@@ -65,7 +84,7 @@ def test_bbp_is_where_a_spike_leaves_the_bulk() -> None:
 
 def test_span_lifts_the_true_direction_to_the_largest_of_its_candidates() -> None:
     """|G' x|^2 / sigma^2 of the true x is noncentral chi-squared: mean m + sqrt(4 m ln N)."""
-    m, n, candidates, draws = 64, 32, 5000, 400
+    m, n, candidates, draws = 64, 48, 5000, 400
     generator = torch.Generator().manual_seed(2)
     signal = spike(m, n, 1.0)
     sigma = flood_sigma(signal, "span", **{**COMMON, "candidates": candidates})
@@ -92,13 +111,20 @@ def test_the_largest_singular_value_is_the_librarys(shape) -> None:
     assert largest_singular_value(torch.zeros(shape)) == 0
 
 
+def test_a_long_row_by_itself_does_not_hide_many_that_are_alike() -> None:
+    """The longest row, 1.1, is orthogonal to two hundred equal ones: s1 = sqrt(200)."""
+    matrix = torch.zeros(201, 5)
+    matrix[0, 0], matrix[1:, 1] = 1.1, 1.0
+    assert largest_singular_value(matrix) == pytest.approx(math.sqrt(200), rel=0.01)
+
+
 @pytest.mark.parametrize("sigma", [0.0, math.inf, math.nan, -1.0])
 def test_noise_of_no_size_or_without_bound_is_refused(sigma) -> None:
     with pytest.raises(PrivacyError, match="expected noise of a size above 0 and finite"):
         checked_sigma(sigma)
 
 
-@pytest.mark.parametrize("level", ["edge", "bbp", "span", "dp_scale"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_a_zero_gradient_has_no_level(level) -> None:
     with pytest.raises(PrivacyError, match="sigma = 0"):
         flood_sigma(torch.zeros(4, 4), level, **COMMON)

@@ -7,10 +7,11 @@ from scipy import stats
 from torch import nn
 
 from fglguard.errors import PrivacyError
-from privacy.masks import Strength, flood, freeze, mask, uniformise
+from privacy.masks import cover, freeze, mask
 from privacy.noise import SeededNoise
 from privacy.plans import Operation, operation_of, plan_of
 from privacy.roles import Role, parts_of
+from privacy.signals import Strength, flooded, signals, uniform
 from tests.privacy.conftest import FAMILIES
 
 
@@ -57,7 +58,8 @@ def test_what_a_plan_freezes_must_not_have_a_gradient(make_model) -> None:
 def test_the_noise_of_a_flood_has_the_size_that_is_recorded(make_model) -> None:
     """(G' - G) / sigma is standard Gaussian; a right mask fails this once in 100 000 times."""
     gradient = torch.randn(60, 90, generator=torch.Generator().manual_seed(1))
-    masked, sigma = flood(gradient, Strength("bbp"), SeededNoise((2,)))
+    signal = flooded(gradient, Strength("bbp"))
+    masked, sigma = cover(signal, gradient, SeededNoise((2,))), signal.sigma
     residue = ((masked - gradient) / sigma).numpy().ravel()
     assert stats.kstest(residue, "norm").pvalue > 1e-5
     assert sigma == pytest.approx(
@@ -68,8 +70,8 @@ def test_the_noise_of_a_flood_has_the_size_that_is_recorded(make_model) -> None:
 def test_a_flood_counts_outputs_the_same_in_both_storage_orders() -> None:
     gradient = torch.randn(20, 80, generator=torch.Generator().manual_seed(1))
     strength = Strength("span")
-    straight = flood(gradient, strength, SeededNoise((1,)))[1]
-    turned = flood(gradient.t().contiguous(), strength, SeededNoise((1,)), inputs_first=True)[1]
+    straight = flooded(gradient, strength).sigma
+    turned = flooded(gradient.t().contiguous(), strength, inputs_first=True).sigma
     assert turned == pytest.approx(straight, rel=0.01)
 
 
@@ -86,13 +88,32 @@ def sparse(rows=200, width=24, touched=(3, 50, 120), lengths=(1.0, 2.0, 9.0)):
 def test_rows_are_clipped_to_the_median_and_the_noise_covers_all() -> None:
     """Lengths 1, 2, 9: rho = 2, so the third row is cut to 2 and the first kept; alpha halves."""
     gradient = sparse()
-    masked, sigma = uniformise(gradient, Strength(kept=0.5), SeededNoise((3,)))
-    noise = SeededNoise((3,)).fill(torch.empty_like(gradient), sigma)
-    kept = masked - noise
+    signal = uniform(gradient, Strength(kept=0.5))
+    kept = signal.added_to(torch.zeros_like(gradient))
     assert kept[[3, 50, 120]].norm(dim=1).tolist() == pytest.approx([0.5, 1.0, 1.0], abs=1e-4)
-    assert kept.abs().sum(1).count_nonzero() <= 3 + 1e-9
-    assert sigma == pytest.approx(0.5 * 2 / math.sqrt(math.sqrt(2 * 24) / 3))
-    assert (masked != 0).all()
+    assert kept.abs().sum(1).count_nonzero() == 3
+    assert signal.sigma == pytest.approx(0.5 * 2 / math.sqrt(math.sqrt(2 * 24) / 3))
+    assert signal.norm_ratio == pytest.approx(1.5 / signal.sigma)
+    assert (cover(signal, gradient, SeededNoise((3,))).abs().sum(1) > 0).all()
+
+
+def test_dust_in_other_rows_does_not_lower_the_bound() -> None:
+    """Rows a thousandth as long as the longest are no touched ones: rho stays 2."""
+    gradient = sparse()
+    dusty = torch.where(gradient == 0, 1e-5, gradient)
+    assert uniform(dusty, Strength()).sigma == pytest.approx(uniform(gradient, Strength()).sigma)
+
+
+def test_what_is_exported_are_multiples_of_a_step_that_no_data_enters() -> None:
+    """sigma = 3.04: steps of 2 / 512; signal or not, rounding leaves half a step at most."""
+    gradient = sparse(width=384)
+    signal = uniform(gradient, Strength())
+    step = 2.0 ** math.floor(math.log2(signal.sigma)) / 512
+    covered = cover(signal, gradient, SeededNoise((3,)))
+    assert torch.equal(covered, (covered / step).round() * step)
+    noise = SeededNoise((3,)).fill(torch.empty_like(gradient), signal.sigma)
+    exact = signal.added_to(noise)
+    assert (covered - exact).abs().max() <= step / 2 * (1 + 1e-3)
 
 
 def test_a_row_that_was_touched_can_not_be_told_by_its_length() -> None:
@@ -101,28 +122,33 @@ def test_a_row_that_was_touched_can_not_be_told_by_its_length() -> None:
     gradient = sparse()
     hits = 0
     for seed in range(300):
-        masked, _ = uniformise(gradient, Strength(), SeededNoise((seed,)))
+        masked = cover(uniform(gradient, Strength()), gradient, SeededNoise((seed,)))
         hits += int(masked.norm(dim=1).argmax()) in (3, 50, 120)
     assert hits / 300 < 0.05
 
 
-def test_at_dp_scale_all_parts_together_have_the_ratio_kappa(make_model) -> None:
-    """The best linear test over all parts: (|G| / sigma)^2 add up to kappa^2."""
+@pytest.mark.parametrize("clip", [1e-3, 1e3])
+def test_at_dp_scale_no_data_enters_the_noise(make_model, clip) -> None:
+    """The whole is cut to `clip` where it is longer, and sigma = clip sqrt(T) / kappa for all."""
     model = make_model("bert")
-    plan = {**plan_of("aegis_extended"), Role.TOKEN_EMBEDDING: Operation.FREEZE}
+    plan = plan_of("aegis_extended")
     parts = parts_of(model)
     freeze(parts, plan)
     trained = [part for part in parts if part.parameter.requires_grad]
-    strength = Strength("dp_scale", kappa=0.5)
-    _, done = mask(trained, gradients_of(model), plan, strength, SeededNoise((1,)))
-    assert len(done) > 4
-    assert sum(record.norm_ratio**2 for record in done) == pytest.approx(0.25, rel=1e-4)
-
-
-def test_at_dp_scale_an_embedding_drowns_as_a_whole() -> None:
-    """sigma = |what is kept|_F / kappa; lengths 1, 2, 2 after clipping: 3 / kappa."""
-    _, sigma = uniformise(sparse(), Strength("dp_scale", kappa=2.0), SeededNoise((1,)))
-    assert sigma == pytest.approx(1.5)
+    raw = gradients_of(model)
+    strength = Strength("dp_scale", kappa=0.5, clip=clip, exports=4)
+    length = math.sqrt(sum(float(one.square().sum()) for one in raw))
+    assert 1e-3 < length < 1e3
+    found = signals(trained, raw, plan, strength)
+    for signal, gradient in zip(found, raw, strict=True):
+        kept = signal.added_to(torch.zeros_like(gradient))
+        expected = gradient * min(1.0, clip / length)
+        assert torch.allclose(kept, expected, rtol=1e-4, atol=1e-12)
+    _, done = mask(trained, raw, plan, strength, SeededNoise((1,)))
+    zeros = [torch.zeros_like(gradient) for gradient in raw]
+    assert mask(trained, zeros, plan, strength, SeededNoise((1,)))[1] == done
+    assert {record.sigma for record in done} == {clip * 2 / 0.5}
+    assert {record.norm_ratio for record in done} == {0.5 / 2}
 
 
 def test_the_same_seed_masks_the_same(make_model) -> None:

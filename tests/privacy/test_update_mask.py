@@ -15,7 +15,7 @@ from privacy.roles import parts_of
 from privacy.signals import Strength
 from privacy.update_mask import UpdateMask
 
-SETTINGS = PrivacySettings("aegis", "delta", "bbp", 1, 1.0, 1.0, 16)
+SETTINGS = PrivacySettings("aegis", "delta", "bbp", 1, 1.0, 1.0, 1.0, 16)
 
 
 def update_of(detector, seed=0):
@@ -83,6 +83,33 @@ def test_the_figures_say_how_far_each_masked_tensor_stands_out() -> None:
         for name in ("flow_weight", "text_weight")
         for kind in ("top", "norm")
     }
+
+
+def test_what_decay_does_stays_outside_of_the_mask() -> None:
+    """Rows that only decayed do not count as touched: noise and export are those without decay,
+    of which a quarter of what was sent is then taken off."""
+    detector = build_detector("small", 8, seed=0)
+    generator = np.random.default_rng(1)
+    sent, change = flatten(detector), np.zeros_like(flatten(detector))
+    for place in layout(detector):
+        if place.name != "moments":
+            sent[place.span] = generator.normal(size=place.size)
+            change[place.span][:8] = 0.01
+    left = {}
+    for idle in (0.0, -0.25):
+        ours = UpdateMask(build_detector("small", 8, seed=0), SETTINGS, SeededNoise((1,)))
+        still = np.where(change_possible(detector), sent * np.float32(idle), 0)
+        left[idle] = ours.update(sent, sent + change + still, idle) - still, ours.sigma
+    assert left[-0.25][1] == pytest.approx(left[0.0][1], rel=1e-3)
+    assert left[-0.25][0] == pytest.approx(left[0.0][0], abs=1e-3)
+
+
+def change_possible(detector):
+    """Where parameters train, [P]."""
+    possible = np.ones(len(flatten(detector)), dtype=np.bool_)
+    for place in layout(detector):
+        possible[place.span] = place.name != "moments"
+    return possible
 
 
 @pytest.mark.parametrize("mode", ["delta", "gradient"])

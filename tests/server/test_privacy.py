@@ -71,10 +71,80 @@ def test_what_is_frozen_stays_what_it_was_in_every_round(run_config):
             assert not flatten(detector)[place.span].any()
 
 
-@pytest.mark.parametrize("strategy", ["fedavg", "scaffold", "feddc", "moon", "fgssl", "local"])
-def test_masks_work_with_every_strategy(run_config, strategy):
-    folder = run(run_config(**MASKED, strategy__name=strategy))
-    assert json.loads((folder / "status.json").read_text())["state"] == "completed"
+@pytest.fixture
+def replies(monkeypatch):
+    """Every reply that a client made, as it leaves."""
+    seen = []
+    original = client_module.Message
+
+    def watched(content, **kwargs):
+        seen.append(content)
+        return original(content, **kwargs)
+
+    monkeypatch.setattr(client_module, "Message", watched)
+    return seen
+
+
+def vectors(replies):
+    """By site and name, what the first round's replies exported."""
+    return {
+        (reply["site"]["site"], name): array.numpy()
+        for reply in reversed(replies)
+        if "arrays" in reply
+        for name, array in reply["arrays"].items()
+    }
+
+
+STRATEGIES = ["fedavg", "fedprox", "scaffold", "feddc", "moon", "fgssl", "local", "fedsgd"]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("mode", ["delta", "gradient"])
+def test_no_strategy_exports_a_masked_tensor_as_it_was(run_config, replies, strategy, mode):
+    """The same round without a mask differs in all of what a mask is to hide."""
+    small = {"strategy__name": strategy, "federation__rounds": 1, "strategy__optimizer": "sgd"}
+    if strategy == "fedsgd":
+        small |= {"strategy__name": "fedavg", "strategy__steps": 1}
+    config = run_config(**{**MASKED, **small, "privacy__mode": mode})
+    folder = run(config)
+    masked = vectors(replies)
+    replies.clear()
+    run({**config, "privacy.name": "none", "output": f"{folder}-bare"})
+    bare = vectors(replies)
+    assert masked.keys() == bare.keys()
+    hidden, end = {}, 0
+    for name, part in json.loads((folder / "results.json").read_text())["privacy"]["parts"].items():
+        start, end = end, end + part["size"]
+        if part["operation"] in ("flood", "uniformise"):
+            hidden[name] = slice(start, end)
+    assert "layers.0.node_projection" in hidden
+    for key in bare:
+        for name, span in hidden.items():
+            # Noise on a weight is a few units of its last place: now and then it rounds to none.
+            assert (masked[key][span] == bare[key][span]).mean() < 0.3, (key, name)
+
+
+@pytest.mark.parametrize(
+    ("privacy", "kept"),
+    [
+        ("none", {"loss", "term", "proximal", "update_norm"}),
+        ("aegis", {"loss", "term"}),
+        ("aegis_extended", set()),
+    ],
+)
+def test_replies_hold_no_figure_that_a_mask_keeps(run_config, replies, privacy, kept):
+    run(run_config(privacy__name=privacy, privacy__level="bbp", federation__rounds=1))
+    told = {"loss", "term", "proximal", "update_norm"}
+    found = [reply["metrics"].keys() & told for reply in replies if "arrays" in reply]
+    assert len(found) == 4
+    assert all(figures == kept for figures in found)
+
+
+def test_few_graphs_in_a_large_silo_are_few(run_config):
+    """One step of four: 4 graphs are trained on of the 12 that a client has."""
+    few = {"strategy__steps": 1, "strategy__batch_size": 4}
+    with pytest.raises(FederationError, match=r"at least 5 graphs.*got 4"):
+        run(run_config(**MASKED, **few, privacy__minimum_graphs=5))
 
 
 @pytest.mark.parametrize("strategy", ["scaffold", "feddc"])
@@ -94,9 +164,8 @@ def test_a_control_variate_is_masked_too_and_stays_the_clients_mean(run_config, 
 
 @pytest.mark.parametrize("mode", ["delta", "gradient"])
 @pytest.mark.parametrize("fault", ["raises", "not finite"])
-def test_a_mask_that_fails_lets_nothing_out(run_config, monkeypatch, mode, fault):
+def test_a_mask_that_fails_lets_nothing_out(run_config, monkeypatch, replies, mode, fault):
     """Each failure is forced inside the mask; replies then hold an error and no arrays."""
-    replies = []
 
     def broken(parts, gradients, *rest):
         if fault == "raises":
@@ -104,13 +173,6 @@ def test_a_mask_that_fails_lets_nothing_out(run_config, monkeypatch, mode, fault
         return mask(parts, [gradient * np.nan for gradient in gradients], *rest)
 
     monkeypatch.setattr("privacy.update_mask.mask", broken)
-    original = client_module.Message
-
-    def watched(content, **kwargs):
-        replies.append(content)
-        return original(content, **kwargs)
-
-    monkeypatch.setattr(client_module, "Message", watched)
     with pytest.raises(FederationError, match="forced" if fault == "raises" else "NaN"):
         run(run_config(**MASKED, privacy__mode=mode))
     assert replies
@@ -139,6 +201,9 @@ def test_a_site_refuses_a_run_below_its_floor(run_config, make_silo, tmp_path):
     )
     with pytest.raises(FederationError, match=r"site b.*privacy=aegis or more.*privacy\.name is"):
         run(config, nodes)
+    misspelt = [nodes[0], {**nodes[1], "require_privacy": "aegis"}]
+    with pytest.raises(FederationError, match="expected the key require-privacy, got require_pri"):
+        run({**config, "output": str(tmp_path / "misspelt")}, misspelt)
     masked = {"privacy.name": "aegis", "privacy.minimum_graphs": 16}
     folder = run({**config, **masked, "output": str(tmp_path / "masked")}, nodes)
     # A site's noise is never repeated, so all that can be said is that it was there.

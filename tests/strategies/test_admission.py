@@ -65,9 +65,12 @@ def test_the_length_is_measured_and_not_believed(caplog):
     assert short.metrics["bounded"] == 0
 
 
-def test_without_a_bound_nothing_is_measured():
-    given_update = update([3e30, 4])
-    assert admit(given_update, np.zeros(2, dtype=np.float32), SETTINGS, 1) is given_update
+def test_without_a_bound_the_length_is_measured_and_nothing_else_changes():
+    """The hypotenuse of 3 and 4 is 5, from (1, 1) to (4, 5)."""
+    found = admit(update([4, 5]), np.ones(2, dtype=np.float32), SETTINGS, 1)
+    assert found.metrics["update_norm"] == 5
+    assert np.array_equal(found.parameters, update([4, 5]).parameters)
+    assert "bounded" not in found.metrics
 
 
 def test_a_claim_above_the_rosters_is_capped(caplog):
@@ -78,4 +81,5 @@ def test_a_claim_above_the_rosters_is_capped(caplog):
     assert found.metrics["claimed_nodes"] == 5000
     assert "site a-0 claims 5000 nodes, the roster's max_nodes is 200" in caplog.text
     honest = update([1, 2], nodes=200, max_nodes=200)
-    assert admit(honest, sent, SETTINGS, 3) is honest
+    assert admit(honest, sent, SETTINGS, 3).nodes == 200
+    assert "claimed_nodes" not in admit(honest, sent, SETTINGS, 3).metrics
