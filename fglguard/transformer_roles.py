@@ -33,9 +33,9 @@ _ADAPTER = re.compile(r"\.(base_layer|lora_[AB]\.\w+)(?=\.(weight|bias)$)")
 def role_in(family: Family, name: str) -> Role | None:
     """The role of the longest suffix that fits a parameter's name; None if none does.
 
-    A low-rank adapter B A on a weight W has W's role. With d the gradient at the module's outputs
-    and x its inputs, dL/dA = sum B^T d x^T lies in the span of the same inputs as dL/dW = sum d x^T,
-    and dL/dB = sum d (A x)^T in that of their images under A, which everyone knows.
+    A low-rank adapter B A on a weight W has W's role. With x the module's inputs and d the loss's
+    gradient at its outputs, dL/dA = sum B^T d x^T lies in the span of the same inputs as
+    dL/dW = sum d x^T, and dL/dB = sum d (A x)^T in that of their images under A, which is known.
     """
     name = _ADAPTER.sub("", name)
     best: tuple[int, Role] | None = None

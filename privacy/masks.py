@@ -77,7 +77,9 @@ def mask(
     The gradients given are left as they are. Whatever goes wrong raises: no gradient is returned
     half masked. A part to be hidden whose gradient is zero, such as flow features of a site where
     nothing flowed, has no size of its own: it is given the noise of the quietest other part, so
-    that its being zero is hidden too.
+    that its being zero is hidden too. An adapter's A is such a part as long as its B is zero, at
+    the first step of every run: whatever was said, B^T d x^T is zero then. It has nothing to hide,
+    so noise of any size is right, and the quietest moves it least from where it starts.
 
     At `dp_scale` the K parts that have a signal to be hidden share kappa, kappa / sqrt(K) each:
     who knows a candidate's gradient tests all parts at once, and under independent noise the

@@ -8,7 +8,9 @@ from torch import nn
 
 from fglguard.errors import EncoderError
 
-_MISSING = "detector.encoder_rank needs packages that are not installed: pip install 'fglguard[lora]'"
+_MISSING = (
+    "detector.encoder_rank needs packages that are not installed: pip install 'fglguard[lora]'"
+)
 ADAPTED = r"\d+\.(attention\.self\.(query|value)|intermediate\.dense|output\.dense)"
 """Of a list of BERT layers: Q and V, as published, and both sides of the MLP.
 
