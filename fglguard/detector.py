@@ -222,8 +222,9 @@ def build_detector(
     if options.encoder_layers is not None:
         from fglguard.tuned_detector import TunedDetector
 
-        base = build_detector(preset, dimension, seed, replace(options, encoder_layers=None))
-        return TunedDetector(base, options.encoder_layers)
+        frozen = replace(options, encoder_layers=None, encoder_rank=0)
+        base = build_detector(preset, dimension, seed, frozen)
+        return TunedDetector(base, options.encoder_layers, options.encoder_rank, seed)
     if preset not in PRESETS:
         raise SettingsError(
             f"detector.preset: expected one of {', '.join(PRESETS)}, got {preset!r}"

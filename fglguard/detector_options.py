@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from fglguard.errors import SettingsError
+from fglguard.errors import SettingsError, shown
 from fglguard.graph import NODE_FEATURES, NodeFeature
-from fglguard.settings import DetectorSettings
+from fglguard.settings import HIGHEST_RANK, DetectorSettings
 
 EdgeFeature = Literal["receiver", "sender", "both", "message", "none"]
 EDGE_FEATURES: tuple[EdgeFeature, ...] = get_args(EdgeFeature)
@@ -35,6 +35,7 @@ class DetectorOptions:
             agents'.
         encoder_layers: The encoder's last layers that train with the detector; 0: all, its
             embeddings included; None: it is frozen, and none of them is the detector's.
+        encoder_rank: Rank of the adapters that train in these layers' place; 0: no adapters.
 
     Raises:
         SettingsError: A value is not one of those above.
@@ -46,6 +47,7 @@ class DetectorOptions:
     residual: bool = False
     readout: Readout = "final"
     encoder_layers: int | None = None
+    encoder_rank: int = 0
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -59,8 +61,14 @@ class DetectorOptions:
         self._check_encoder()
 
     def _check_encoder(self) -> None:
-        layers = self.encoder_layers
+        layers, rank = self.encoder_layers, self.encoder_rank
+        if type(rank) is not int or not 0 <= rank <= HIGHEST_RANK:
+            raise SettingsError(f"encoder_rank: expected 0 to {HIGHEST_RANK}, got {shown(rank)}")
         if layers is None:
+            if rank:
+                raise SettingsError(
+                    f"encoder_rank: expected 0 with an encoder that does not train, got {rank}"
+                )
             return
         if type(layers) is not int or layers < 0:
             raise SettingsError(
@@ -82,6 +90,7 @@ class DetectorOptions:
             settings.residual,
             settings.readout,
             settings.encoder_layers if settings.encoder == "finetune" else None,
+            settings.encoder_rank if settings.encoder == "finetune" else 0,
         )
 
     def edge_width(self, dimension: int) -> int:

@@ -17,6 +17,9 @@ from fglguard.settings_together import check_together
 Scalar = bool | int | float | str
 Built = TypeVar("Built")
 
+HIGHEST_RANK = 384
+"""Of adapters: the encoder's width, where they could be any change of its weights."""
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -208,6 +211,8 @@ class DetectorSettings:
         encoder: Whether the utterance encoder stays as it is, or trains with the detector.
         encoder_layers: `finetune` only: the encoder's last layers that train; 0: all, its
             embeddings included.
+        encoder_rank: `finetune` only: rank of the low-rank adapters that train in these layers'
+            place, the layers' own weights frozen and not sent; 0: no adapters.
         encoder_tokens: `finetune` only: most tokens of a message that it reads.
     """
 
@@ -222,6 +227,7 @@ class DetectorSettings:
     class_weight: Literal["none", "balanced"]
     encoder: Literal["frozen", "finetune"]
     encoder_layers: Annotated[int, Bounds(0, 6)]
+    encoder_rank: Annotated[int, Bounds(0, HIGHEST_RANK)]
     encoder_tokens: Annotated[int, Bounds(8, 256)]
 
 

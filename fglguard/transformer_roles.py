@@ -1,5 +1,6 @@
 """The parts that a transformer's parameters play, and which of BERT's plays which."""
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
@@ -26,8 +27,17 @@ Family = Mapping[Role, Sequence[str]]
 """Of each role, suffixes of parameter names; a suffix starts at the beginning of a name's part."""
 
 
+_ADAPTER = re.compile(r"\.(base_layer|lora_[AB]\.\w+)(?=\.(weight|bias)$)")
+
+
 def role_in(family: Family, name: str) -> Role | None:
-    """The role of the longest suffix that fits a parameter's name; None if none does."""
+    """The role of the longest suffix that fits a parameter's name; None if none does.
+
+    A low-rank adapter B A on a weight W has W's role. With x the module's inputs and d the loss's
+    gradient at its outputs, dL/dA = sum B^T d x^T lies in the span of the same inputs as
+    dL/dW = sum d x^T, and dL/dB = sum d (A x)^T in that of their images under A, which is known.
+    """
+    name = _ADAPTER.sub("", name)
     best: tuple[int, Role] | None = None
     for role, suffixes in family.items():
         for suffix in suffixes:

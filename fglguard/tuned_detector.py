@@ -24,21 +24,23 @@ class TunedDetector(Detector):
     Args:
         base: What scores nodes by their features; it becomes part of this.
         layers: The encoder's last layers that train; 0: all, its embeddings included.
+        rank: Of the adapters that train in the layers' place; 0: the layers themselves train.
+        seed: Of the adapters.
 
     Raises:
         SettingsError: The encoder has fewer layers.
-        EncoderError: The packages of the `encoder` extra are missing.
+        EncoderError: The packages of the `encoder` extra are missing, or those of `lora`.
     """
 
     reads_tokens = True
 
-    def __init__(self, base: Detector, layers: int) -> None:
+    def __init__(self, base: Detector, layers: int, rank: int = 0, seed: int = 0) -> None:
         super().__init__()
-        self.encoder = TunedMiniLM(layers)
+        self.encoder = TunedMiniLM(layers, rank, seed)
         self.base = base
         self.preset = base.preset
         self.dimension = base.dimension
-        self.options = replace(base.options, encoder_layers=layers)
+        self.options = replace(base.options, encoder_layers=layers, encoder_rank=rank)
 
     def hidden(self, batch: "GraphBatch") -> Tensor:
         """The base detector's representations, of features computed anew from what was said.

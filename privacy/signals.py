@@ -76,7 +76,8 @@ def signals(
     At `dp_scale`, all hidden parts together are clipped to the length `clip` and get one sigma.
     Else each part's noise is measured on its own gradient, and one whose gradient is zero, such as
     flow features of a site where nothing flowed, gets the noise of the quietest other part, so
-    that its being zero is hidden too.
+    that its being zero is hidden too. An adapter's A is such a part while its B is zero, at the
+    first step of every run: it has nothing to hide, and the quietest noise moves it least.
 
     Args:
         parts: One for each gradient, in the same order; frozen ones have none and are left out.

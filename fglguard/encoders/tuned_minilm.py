@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from fglguard.encoders.adapters import adapt
 from fglguard.encoders.minilm import load_model
 from fglguard.errors import SettingsError
 from fglguard.transformer_roles import BERT, Role, role_in
@@ -32,20 +33,25 @@ class TunedMiniLM(nn.Module):
 
     Args:
         layers: How many of the 6 train; 0: all, and the token and position embeddings too.
+        rank: Of the adapters that train in the layers' place (`adapt`); embeddings have none and
+            stay as they are. 0: the layers themselves train.
+        seed: Of the adapters.
 
     Raises:
         SettingsError: Another number of layers.
-        EncoderError: The packages of the `encoder` extra are missing.
+        EncoderError: The packages of the `encoder` extra are missing, or those of `lora`.
     """
 
-    def __init__(self, layers: int) -> None:
+    def __init__(self, layers: int, rank: int = 0, seed: int = 0) -> None:
         super().__init__()
         if not 0 <= layers <= LAYERS:
             raise SettingsError(f"encoder_layers: expected 0 to {LAYERS}, got {layers}")
         self._first = LAYERS - layers if layers else 0
         packaged = _packaged()
-        self.embeddings = None if layers else _own(packaged.embeddings)
+        self.embeddings = None if layers or rank else _own(packaged.embeddings)
         self.layer = _own(packaged.encoder.layer[self._first :])
+        if rank:
+            adapt(self.layer, rank, seed)
 
     def forward(self, utterances: UtteranceBatch) -> Tensor:
         """Features of the batch's nodes, [N, 384]: zeros for those that said nothing."""

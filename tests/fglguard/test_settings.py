@@ -43,6 +43,7 @@ def test_every_key_is_needed(key):
         ("strategy.name", "FedProx"),
         ("federation.minimum_clients", 9),
         ("seed", -1),
+        ("detector.encoder_rank", 385),
     ],
 )
 def test_values_out_of_range_are_refused_by_name(key, value):

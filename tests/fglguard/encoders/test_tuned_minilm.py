@@ -17,10 +17,10 @@ def ids():
     return [torch.from_numpy(one.astype(np.int64)) for one in MiniLM().token_ids(TEXTS, 64)]
 
 
-@pytest.mark.parametrize("layers", [0, 1])
-def test_before_training_vectors_are_the_frozen_encoders(ids, layers) -> None:
+@pytest.mark.parametrize(("layers", "rank"), [(0, 0), (1, 0), (0, 4), (2, 4)])
+def test_before_training_vectors_are_the_frozen_encoders(ids, layers, rank) -> None:
     with torch.no_grad():
-        vectors = TunedMiniLM(layers).encode(ids)
+        vectors = TunedMiniLM(layers, rank).encode(ids)
     assert vectors.numpy() == pytest.approx(MiniLM().encode(TEXTS), abs=2e-6)
 
 
@@ -35,6 +35,15 @@ def test_parameters_are_the_last_layers_alone(ids) -> None:
     for one in (encoder, whole):
         assert list(one.roles()) == [name for name, _ in one.named_parameters()]
         assert all(p.requires_grad for p in one.parameters())
+
+
+@pytest.mark.parametrize(("layers", "adapted"), [(2, 2), (0, 6)])
+def test_with_a_rank_parameters_are_adapters_alone(layers, adapted) -> None:
+    """A layer: rank times inputs + outputs, of Q and V 768 each, of the MLP's sides 1 920 each."""
+    encoder = TunedMiniLM(layers, rank=8)
+    assert sum(p.numel() for p in encoder.parameters()) == adapted * 8 * 2 * (768 + 1920)
+    assert list(encoder.roles()) == [name for name, _ in encoder.named_parameters()]
+    assert all(p.requires_grad for p in encoder.parameters())
 
 
 def test_gradients_are_those_of_an_encoder_that_keeps_every_activation(ids, monkeypatch) -> None:
