@@ -181,11 +181,11 @@ class GuardStrategy(Strategy):
             self.observer.trained(server_round, update, float(weight))
             self.used[update.member.site] = server_round
         arrays = pack_parameters(self.aggregate(updates, weights))
-        figures: dict[str, int | float] = {"clients": len(updates)}
+        figures = MetricRecord({"clients": len(updates)})
         if all("loss" in update.metrics for update in updates):
             losses = np.array([update.metrics["loss"] for update in updates])
             figures["loss"] = float(weights @ losses)
-        return arrays, MetricRecord(figures)
+        return arrays, figures
 
     def aggregate(
         self, updates: Sequence[Update], weights: NDArray[np.float64]
