@@ -63,7 +63,7 @@ def run_agents(views: Laboratory, teams: Laboratory, board: Board) -> Mapping[st
         for episode in silo.episodes()
         for agent in episode.agents
     }
-    for seed in views.options.seeds:
+    for seed in views.options.transfer_seeds:
         sides = task_disjoint(views.facts, seed)
         views.baselines(STUDY, "", seed, sides, board, FLOORS)
         _peers(views, teams, seed, sides, episode_of, board)

@@ -37,7 +37,8 @@ class Options:
         folder: Where run folders are kept for later tables.
         page: The page whose section of the table is rewritten; empty: none.
         seeds: Number of seeds, from 0.
-        transfer_seeds: The same where something is held out altogether.
+        transfer_seeds: The same where something is held out altogether, and for the agents of
+            teams, whose thousands of graphs differ less from seed to seed.
         rounds: Rounds of each federated run; 0: as `conf/` has them.
         workers: Runs at a time; 0: one a core.
         encoder: The utterance encoder.
