@@ -9,14 +9,17 @@ from typing import Any
 
 from fglguard.detector import Detector
 from fglguard.settings import PrivacySettings
-from privacy.plans import Operation, operation_of, plan_of
+from privacy.plans import Operation, Privacy, operation_of, plan_of
 from privacy.roles import parts_of
 
-ALWAYS_OPEN = (
-    "losses, update norms, how far each tensor stands out of its noise, counts, and scores or "
-    "counts of scores"
-)
+ALWAYS_OPEN = "counts, how far each tensor stands out of its noise, and scores or counts of scores"
 """What every reply holds beside the parameters."""
+LOSSES: Mapping[Privacy, str] = {
+    "none": "losses, update norms, ",
+    "aegis": "losses, ",
+    "aegis_extended": "",
+}
+"""What else, by mask."""
 
 
 def privacy_record(detector: Detector, settings: PrivacySettings, metrics: Path) -> dict[str, Any]:
@@ -53,7 +56,7 @@ def privacy_record(detector: Detector, settings: PrivacySettings, metrics: Path)
         "exports_made": max(made.values(), default=0),
         "parts": parts,
         "open": opened,
-        "always_open": ALWAYS_OPEN,
+        "always_open": LOSSES[settings.name] + ALWAYS_OPEN,
     }
 
 
