@@ -19,7 +19,7 @@ from fglguard.files import require_folder_of
 from fglguard.partitions import partition
 from fglguard.partitions.counts import ShareCounts, count_shares
 from fglguard.settings import PartitionSettings, RunSettings
-from scripts.configuration import flat_values, register_resolvers
+from scripts.configuration import flat_values
 from scripts.corpus_preparation import prepare_corpus
 
 CONF = Path(__file__).resolve().parent.parent / "conf"

@@ -7,13 +7,6 @@ from client.naming import naming_site
 from fglguard.errors import PrivacyError
 
 
-def raised(error: Exception) -> Exception:
-    try:
-        raise error
-    except Exception as caught:
-        return caught
-
-
 @pytest.mark.parametrize("whole", [True, False])
 def test_an_error_of_ours_is_told_in_one_line_without_a_traceback(whole):
     with pytest.raises(PrivacyError) as caught, naming_site("a-0"):
@@ -24,8 +17,9 @@ def test_an_error_of_ours_is_told_in_one_line_without_a_traceback(whole):
 
 
 def test_any_other_is_traced_whole_in_a_simulation_and_by_places_alone_at_a_site():
-    error = raised(ValueError("what an agent said"))
-    whole = describe(error, whole=True)
+    with pytest.raises(ValueError, match="said") as caught:
+        raise ValueError("what an agent said")
+    whole = describe(caught.value, whole=True)
     assert whole.startswith("ValueError: what an agent said\nTraceback (most recent call last):")
-    told = describe(error, whole=False)
+    told = describe(caught.value, whole=False)
     assert "test_failure.py:" in told and "said" not in told and "\n" not in told
