@@ -32,7 +32,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, names, n=1)
     if not near:
         last = {one: one.rpartition(".")[2] for one in names}
-        alike = difflib.get_close_matches(name.rpartition(".")[2], set(last.values()), n=1)
+        wanted = name.rpartition(".")[2]
+        # In order: of names that are equally near, always the same one.
+        alike = difflib.get_close_matches(wanted, sorted(set(last.values())), n=1, cutoff=0.8)
         near = [one for one in names if last[one] in alike]
     return f"; did you mean {' or '.join(near)}?" if near else ""
 

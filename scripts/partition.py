@@ -19,10 +19,10 @@ from fglguard.files import require_folder_of
 from fglguard.partitions import partition
 from fglguard.partitions.counts import ShareCounts, count_shares
 from fglguard.settings import PartitionSettings, RunSettings
+from scripts.command_line import CONF, hydra_errors_told
 from scripts.configuration import flat_values
 from scripts.corpus_preparation import prepare_corpus
 
-CONF = Path(__file__).resolve().parent.parent / "conf"
 _ASPECTS = {
     "label_skew": "purity",
     "dirichlet": "concentration",
@@ -107,4 +107,5 @@ def _unsafe_share(labels: list[int]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    with hydra_errors_told():
+        main()

@@ -145,7 +145,7 @@ def test_reasons_name_the_agent_that_decided(path) -> None:
         if verdict.corroborated_score > verdict.score:
             suspect = verdict.reason.split(",")[0]
             assert verdict.agents[suspect] == verdict.corroborated_score
-            assert "heard by the final agent a" in verdict.reason
+            assert "heard by the final agent 'a'" in verdict.reason
         else:
             assert verdict.reason.startswith("the final agent a scores")
 
