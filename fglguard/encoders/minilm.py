@@ -133,7 +133,7 @@ class MiniLM:
             model = load_model()
             from tokenizers import Tokenizer
 
-            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+            tokenizer: Any = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
             tokenizer.no_truncation()
             tokenizer.no_padding()
             self._cls = tokenizer.token_to_id("[CLS]")
