@@ -143,11 +143,11 @@ def test_reasons_name_the_agent_that_decided(path) -> None:
         side = "at or above" if verdict.decision == "block" else "below"
         assert f"{side} the threshold" in verdict.reason
         if verdict.corroborated_score > verdict.score:
-            suspect = verdict.reason.split(",")[0]
+            suspect = verdict.reason.split(",")[0].strip("'")
             assert verdict.agents[suspect] == verdict.corroborated_score
             assert "heard by the final agent 'a'" in verdict.reason
         else:
-            assert verdict.reason.startswith("the final agent a scores")
+            assert verdict.reason.startswith("the final agent 'a' scores")
 
 
 class FailingEncoder:
