@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNNABLE := $(VENV)/.installed-run
 INSTALLED := $(VENV)/.installed-dev
-INSTALL := $(BIN)/python -m pip install --quiet --progress-bar off --no-compile \
+INSTALL := $(BIN)/python -m pip install --progress-bar off --no-compile \
 	--disable-pip-version-check --constraint constraints.txt --editable
 SOURCES := fglguard client server strategies privacy scripts tests
 WORKERS ?= 2
@@ -37,10 +37,12 @@ config: $(INSTALLED)
 
 # What a run needs is half of what the tests need.
 $(RUNNABLE): pyproject.toml constraints.txt | $(BIN)/python
+	@echo 'installing what a run needs into $(VENV) (a few minutes, once)'
 	$(INSTALL) '.[encoder,corpora,federation]'
 	touch $@
 
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
+	@echo 'installing what the tests need into $(VENV) (a few minutes, once)'
 	$(INSTALL) '.[dev]'
 	touch $(RUNNABLE) $@
 

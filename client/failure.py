@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,10 @@ from fglguard.errors import FglguardError
 logger = logging.getLogger("fglguard")
 
 
+_OWN_NAME = re.compile(r"site [^:\n]+: ")
+"""What `client.naming` puts before an error's text."""
+
+
 class SimulatedFault(FglguardError):
     """A simulated client dropped out, as its settings want it to: no bug to trace."""
 
@@ -26,10 +31,10 @@ def report_failure(handler: Handler) -> Handler:
     """Turn an exception of a handler into an error reply.
 
     Flower would report one too, but without the traceback, and on a site's own premises with
-    whatever text the exception quotes. In a simulation the whole traceback is sent. At a real site
-    the message of an FglguardError is sent, which never quotes an agent; of any other exception
-    only its type and the places it passed through leave the site, and the rest goes to the site's
-    log.
+    whatever text the exception quotes. Of an FglguardError, which says what to do and never quotes
+    an agent, the message is sent, without the traceback. Of any other exception a simulation sends
+    the whole traceback; from a real site only its type and the places it passed through leave, and
+    the rest goes to the site's log.
     """
 
     @functools.wraps(handler)
@@ -37,7 +42,7 @@ def report_failure(handler: Handler) -> Handler:
         try:
             return handler(message, context)
         except Exception as error:
-            if isinstance(error, SimulatedFault):
+            if isinstance(error, FglguardError):
                 logger.warning("%s", error)
             else:
                 logger.exception("the %s handler failed", message.metadata.message_type)
@@ -52,12 +57,12 @@ def report_failure(handler: Handler) -> Handler:
 
 
 def describe(error: BaseException, *, whole: bool) -> str:
-    """What the server is told of an exception."""
-    if whole and not isinstance(error, SimulatedFault):
+    """What the server is told of an exception; it puts the site's name before it."""
+    if isinstance(error, FglguardError):
+        return f"{type(error).__name__}: {_OWN_NAME.sub('', str(error), count=1)}"
+    if whole:
         summary = f"{type(error).__name__}: {error}"
         return f"{summary}\n{''.join(traceback.format_exception(error))}"
-    if isinstance(error, FglguardError):
-        return f"{type(error).__name__}: {error}"
     places = [
         f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
         for frame in traceback.extract_tb(error.__traceback__)

@@ -124,6 +124,7 @@ def load_bundle(path: Path) -> Bundle:
         BundleError: A file or key is missing, a byte was changed, the schema is another, or the
             weights or the graph settings do not fit the detector.
     """
+    _require_guard(path)
     content = unseal(_read(path / GUARD_FILE), str(path / GUARD_FILE))
     if content.get("schema") != SCHEMA:
         raise BundleError(
@@ -161,6 +162,22 @@ def load_bundle(path: Path) -> Bundle:
         raise BundleError(f"{where}{error}") from None
     except (TypeError, ValueError, FglguardError) as error:
         raise BundleError(f"{path / GUARD_FILE}: {error}") from error
+
+
+def _require_guard(path: Path) -> None:
+    """Raise where there is no guard at all: a slip in a path, most likely."""
+    if (path / GUARD_FILE).exists() or (path / MODEL_FILE).exists():
+        return
+    found = "found no such folder"
+    if path.is_dir():
+        found = "found neither in it"
+    elif path.exists():
+        found = "found a file"
+    near = f"; did you mean {path / 'guard'}?" if (path / "guard" / GUARD_FILE).exists() else ""
+    raise BundleError(
+        f"{path}: expected a guard's folder ({GUARD_FILE} and {MODEL_FILE}), such as "
+        f"runs/NAME/guard, {found}{near}"
+    )
 
 
 def _detector_record(detector: Detector) -> dict[str, Any]:

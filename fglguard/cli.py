@@ -15,10 +15,19 @@ from rich.console import Console
 from fglguard.corpora import corpus
 from fglguard.encoder import ENCODERS, Encoder, load_encoder
 from fglguard.episode import Problem, read_episodes
-from fglguard.errors import CorpusError, EncoderError, EpisodeError, FglguardError, SettingsError
-from fglguard.files import write_atomically
+from fglguard.errors import (
+    CorpusError,
+    EncoderError,
+    EpisodeError,
+    FglguardError,
+    SettingsError,
+    SiloError,
+    suggestion,
+)
+from fglguard.files import require_folder_of, write_atomically
 from fglguard.graph import PRESET_FEATURES, GraphSettings, NodeFeature
 from fglguard.silo import Silo
+from fglguard.silo.manifest import MANIFEST
 from fglguard.silo_report import print_silo
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -67,6 +76,7 @@ def import_corpus(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Import labelled episodes into a silo; records that can't be read are skipped and counted."""
+    _require_free(output, overwrite)
     chosen = _encoder(encoder)
     problems: list[Problem] = []
     source = corpus(format_name)
@@ -89,6 +99,7 @@ def replay_corpus(
     """Play a benchmark's own solutions and attacks offline, without a language model."""
     if benchmark != "agentdojo":
         raise CorpusError(f"replay: expected agentdojo, got {benchmark!r}")
+    _require_free(output, overwrite)
     chosen = _encoder(encoder)
     from fglguard.corpora.replay import generate
 
@@ -126,6 +137,7 @@ def embed_corpus(
     if preset not in PRESET_FEATURES:
         raise SettingsError(
             f"--preset: expected one of {', '.join(PRESET_FEATURES)}, got {preset!r}"
+            f"{suggestion(preset, PRESET_FEATURES)}"
         )
     graph = GraphSettings(rounds, node_feature, messages, **PRESET_FEATURES[preset], tokens=tokens)
     if encoder == "none":
@@ -153,6 +165,8 @@ def score(
     """Score episodes with a guard: one verdict a line, as JSON."""
     from fglguard.guard import Guard
 
+    if output is not None:
+        require_folder_of(output)
     guard = Guard.load(bundle, domain=domain, taints=taints)
     problems: list[Problem] = []
     found = list(read_episodes(episodes, strict=strict, problems=problems))
@@ -197,9 +211,16 @@ def report(
 
     with_text = silo is not None and not share
     written = output or (Path(TEXT_FILE) if with_text else run_folder / REPORT_FILE)
+    if output is not None:
+        require_folder_of(output)
     silos = silos_of_run(run_folder, silo) if silo else []
     write_report(run_folder, written, silos=silos, with_text=with_text, guard=guard, each=episodes)
     print(f"{written}{': holds text, must not leave the site' if with_text else ''}")
+
+
+def _require_free(output: Path, overwrite: bool) -> None:
+    if not overwrite and (output / MANIFEST).exists():
+        raise SiloError(f"{output}: there is a silo already; --overwrite replaces it")
 
 
 def _write_verdicts(verdicts: list[Any], output: Path | None) -> None:

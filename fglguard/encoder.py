@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.errors import EncoderError
+from fglguard.errors import EncoderError, suggestion
 from fglguard.utterances import Tokenize
 
 ENCODERS = ("minilm", "hashed-words")
@@ -71,4 +71,6 @@ def load_encoder(name: str, *, threads: int = 1) -> Encoder:
         from fglguard.encoders.hashed_words import HashedWords
 
         return HashedWords()
-    raise EncoderError(f"encoder: expected one of {', '.join(ENCODERS)}, got {name!r}")
+    raise EncoderError(
+        f"encoder: expected one of {', '.join(ENCODERS)}, got {name!r}{suggestion(name, ENCODERS)}"
+    )

@@ -212,7 +212,8 @@ def encode_line(episode: Episode) -> bytes:
 
 def _decode(line: bytes, where: str) -> Any:
     try:
-        return json.loads(line.decode("utf-8"))
+        # Without its end: JSON that is cut off would else be found broken on the next line.
+        return json.loads(line.rstrip(b"\r\n").decode("utf-8"))
     except UnicodeDecodeError as error:
         raise EpisodeError(
             f"{where}: expected UTF-8, got byte 0x{line[error.start]:02x} at column "

@@ -1,5 +1,8 @@
 """Errors a person can act on: what was expected, what came, where."""
 
+import difflib
+from collections.abc import Iterable
+
 
 class FglguardError(Exception):
     """Base of every error that fglguard raises on purpose.
@@ -18,6 +21,22 @@ def shown(value: object) -> str:
     if isinstance(value, str):
         return repr(value) if len(value) <= 60 else f"{value[:60]!r}... ({len(value)} characters)"
     return f"a {type(value).__name__}"
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What an error that quotes an unknown name may add: `; did you mean ...?`, or nothing.
+
+    Of dotted names, those whose last part is near are suggested where no whole name is.
+    """
+    names = list(dict.fromkeys(known))
+    near = difflib.get_close_matches(name, names, n=1)
+    if not near:
+        last = {one: one.rpartition(".")[2] for one in names}
+        wanted = name.rpartition(".")[2]
+        # In order: of names that are equally near, always the same one.
+        alike = difflib.get_close_matches(wanted, sorted(set(last.values())), n=1, cutoff=0.8)
+        near = [one for one in names if last[one] in alike]
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 class EpisodeError(FglguardError):
@@ -46,6 +65,10 @@ class SettingsError(FglguardError):
 
 class BaselineError(FglguardError):
     """A baseline can't be trained on the episodes given; the text is the reason to report."""
+
+
+class OutputError(FglguardError):
+    """A file can't be written where it was asked for."""
 
 
 class BundleError(FglguardError):

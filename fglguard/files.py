@@ -8,6 +8,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from fglguard.errors import OutputError
+
+
+def require_folder_of(path: Path) -> None:
+    """Refuse a file that a person named where there is no such folder: a slip, most likely.
+
+    Raises:
+        OutputError: The folder that `path` would stand in is not there.
+    """
+    if not path.parent.is_dir():
+        raise OutputError(
+            f"{path}: can't be written: expected the folder {path.parent} to be there; make it, or "
+            f"name another file"
+        )
+
 
 @contextmanager
 def write_atomically(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:

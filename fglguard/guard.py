@@ -89,7 +89,7 @@ class Guard:
         domain: str | None = None,
         taints: bool = True,
     ) -> Guard:
-        """Load a bundle and the encoder that it names.
+        """Load a bundle and the encoder that it names, its model too, which may take seconds.
 
         Raises:
             BundleError: The bundle is incomplete or changed, or the encoder differs.
@@ -97,6 +97,8 @@ class Guard:
         """
         bundle = load_bundle(Path(path))
         encoder = load_encoder(bundle.encoder_name)
+        # An encoder loads its model with its first text: now, not in the first episode's latency.
+        encoder.encode(["load"])
         return cls(
             bundle,
             encoder,

@@ -18,7 +18,7 @@ def reason(
     corroborated: float,
     threshold: float,
 ) -> str:
-    """Whose score decided, and on which side of the threshold it lies.
+    """Whose score decided, and on which side of the threshold it lies; ids of agents are quoted.
 
     Args:
         graph: The episode's graph.
@@ -39,12 +39,12 @@ def reason(
 
 def _own(graph: EpisodeGraph, scores: NDArray[np.float64], readout: Readout) -> str:
     if readout == "final":
-        return f"the final agent {graph.agent_ids[graph.final]}"
+        return f"the final agent {graph.agent_ids[graph.final]!r}"
     if readout == "mean":
         return "the mean of the agents"
     agents = np.flatnonzero(graph.kind == _AGENT)
     among = agents if len(agents) else np.arange(len(scores))
-    return f"{graph.agent_ids[_largest(scores, among)]}, the most suspect agent,"
+    return f"{graph.agent_ids[_largest(scores, among)]!r}, the most suspect agent,"
 
 
 def _raised_by(
@@ -56,8 +56,8 @@ def _raised_by(
     own = {"final": "itself", "mean": "the mean of the agents", "max": "the largest of the agents"}
     aside = f"({own[readout]} {score:.4f})"
     if suspect == graph.final:
-        return f"the final agent {final} {aside}"
-    return f"{graph.agent_ids[suspect]}, heard by the final agent {final} {aside},"
+        return f"the final agent {final!r} {aside}"
+    return f"{graph.agent_ids[suspect]!r}, heard by the final agent {final!r} {aside},"
 
 
 def _largest(scores: NDArray[np.float64], among: NDArray[np.integer]) -> int:

@@ -4,14 +4,13 @@ Hydra composes the configuration from `conf/`, Flower carries it as flat scalars
 here. Every value is checked by name: what was expected, what came.
 """
 
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from fglguard.errors import SettingsError
+from fglguard.errors import SettingsError, suggestion
 from fglguard.settings_together import check_together
 
 Scalar = bool | int | float | str
@@ -335,7 +334,7 @@ class RunSettings:
         settings = _build(cls, "", remaining)
         if remaining:
             key = sorted(remaining)[0]
-            raise SettingsError(f"{key}: unknown setting{_suggestion(key, values_of(settings))}")
+            raise SettingsError(f"{key}: unknown setting{suggestion(key, values_of(settings))}")
         check_together(settings)
         return settings
 
@@ -391,8 +390,3 @@ def _checked(key: str, value: Any, hint: Any) -> Any:
     if bounds is not None and value not in bounds:
         raise SettingsError(f"{key}: expected {bounds}, got {value!r}")
     return value
-
-
-def _suggestion(key: str, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(key, known, n=1)
-    return f"; did you mean {near[0]}?" if near else ""

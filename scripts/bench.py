@@ -17,6 +17,8 @@ def main() -> None:
     parser.add_argument("benchmark", choices=BENCHMARKS)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here as well")
     arguments = parser.parse_args()
+    if arguments.json and not arguments.json.parent.is_dir():
+        parser.error(f"--json: expected the folder {arguments.json.parent} to be there")
     # Only the module asked for: each imports what it measures.
     module = importlib.import_module(f"scripts.benchmarks.{arguments.benchmark}")
     figures = getattr(module, arguments.benchmark)()

@@ -1,9 +1,8 @@
 """Command lines of `key=value`, and names out of a list; each error suggests what is near."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-from fglguard.errors import SettingsError
+from fglguard.errors import SettingsError, suggestion
 
 
 def read_key_values(arguments: Sequence[str], defaults: Mapping[str, str]) -> dict[str, str]:
@@ -18,7 +17,7 @@ def read_key_values(arguments: Sequence[str], defaults: Mapping[str, str]) -> di
         if not equals or key not in defaults:
             raise SettingsError(
                 f"expected key=value with a key of {', '.join(defaults)}, got {argument!r}"
-                f"{_suggestion(key, defaults)}"
+                f"{suggestion(key, defaults)}"
             )
         values[key] = value
     return values
@@ -33,11 +32,6 @@ def named(key: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     if name not in names:
         raise SettingsError(
-            f"{key}: expected one of {', '.join(names)}, got {name!r}{_suggestion(name, names)}"
+            f"{key}: expected one of {', '.join(names)}, got {name!r}{suggestion(name, names)}"
         )
     return name
-
-
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else ""

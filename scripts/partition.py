@@ -8,19 +8,21 @@ import sys
 from pathlib import Path
 
 import hydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
 from fglguard.corpora.selection import open_corpus
 from fglguard.corpora.splits import SPLITS
 from fglguard.errors import FglguardError
+from fglguard.files import require_folder_of
 from fglguard.partitions import partition
 from fglguard.partitions.counts import ShareCounts, count_shares
-from fglguard.settings import PartitionSettings, RunSettings, flatten
+from fglguard.settings import PartitionSettings, RunSettings
+from scripts.command_line import CONF, hydra_errors_told
+from scripts.configuration import flat_values
 from scripts.corpus_preparation import prepare_corpus
 
-CONF = Path(__file__).resolve().parent.parent / "conf"
 _ASPECTS = {
     "label_skew": "purity",
     "dirichlet": "concentration",
@@ -36,11 +38,10 @@ console = Console()
 def main(config: DictConfig) -> None:
     """Deal, print the clients, draw where asked to."""
     try:
-        flat = flatten(OmegaConf.to_container(config, resolve=True))
-        root = flat.pop("corpus.root", None)
+        flat, root = flat_values(config)
         settings = RunSettings.from_flat(flat)
         if not Path(settings.corpus.path).exists():
-            prepare_corpus(settings, None if root is None else Path(str(root)))
+            prepare_corpus(settings, root)
         show_partition(settings)
     except FglguardError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -51,9 +52,12 @@ def show_partition(settings: RunSettings) -> None:
     """Print a line a client; write a picture to `settings.output` unless that is empty.
 
     Raises:
+        OutputError: The picture's folder is not there.
         SettingsError: The partition does not fit the corpus, or the file's ending no format.
         SiloError: A silo can't be opened.
     """
+    if settings.output:
+        require_folder_of(Path(settings.output))
     silos = open_corpus(settings.corpus)
     shares = partition(silos, settings.partition, settings.federation.clients, settings.seed)
     counts = count_shares(shares, silos)
@@ -103,4 +107,5 @@ def _unsafe_share(labels: list[int]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    with hydra_errors_told():
+        main()

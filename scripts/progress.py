@@ -25,7 +25,8 @@ def follow(folder: Path, rounds: int) -> Iterator[None]:
     """Show round, loss, failed clients and time left while the body runs.
 
     Reads `metrics.jsonl` of the run folder as it grows, so that it does not matter which process
-    writes it. Without a terminal, a line is printed every few rounds.
+    writes it. Without a terminal, a line is printed every few rounds. A body that fails before its
+    first round leaves no bar behind.
     """
     console = Console(stderr=True, markup=False)
     columns = (
@@ -45,6 +46,11 @@ def follow(folder: Path, rounds: int) -> Iterator[None]:
         tail.start()
         try:
             yield
+        except BaseException:
+            # A bar at 0 would stand before the error and say nothing.
+            if not progress.tasks[0].completed:
+                progress.update(task, visible=False)
+            raise
         finally:
             done.set()
             tail.join(5.0)

@@ -5,7 +5,6 @@ clients run: in this process, in worker processes of its own, or on Ray through 
 """
 
 import sys
-from pathlib import Path
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -13,12 +12,11 @@ from omegaconf import DictConfig
 
 from fglguard.errors import FglguardError
 from fglguard.settings import RunSettings
+from scripts.command_line import CONF, hydra_errors_told
 from scripts.configuration import flat_values, register_resolvers
 from scripts.corpus_preparation import prepare_corpus
 from scripts.resume import with_settings_of_the_folder
 from scripts.simulation import simulate_run
-
-CONF = Path(__file__).resolve().parent.parent / "conf"
 
 register_resolvers()
 
@@ -43,4 +41,5 @@ def main(config: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with hydra_errors_told():
+        main()

@@ -47,9 +47,20 @@ def read_configuration(path: Path) -> dict[str, Scalar]:
     """
     try:
         record = json.loads((path / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (FileNotFoundError, NotADirectoryError):
+        found = "there is no such folder"
+        if path.exists():
+            found = "it holds no config.json" if path.is_dir() else "it is a file"
         raise FederationError(
-            f"resume: expected a run folder with its config.json at {path}: {error}"
+            f"resume: expected a run's folder, such as runs/NAME, got {path}: {found}"
+        ) from None
+    except OSError as error:
+        raise FederationError(
+            f"resume: {path / 'config.json'}: can't be read: {error.strerror}"
+        ) from error
+    except ValueError as error:
+        raise FederationError(
+            f"resume: {path / 'config.json'}: expected JSON, got damage: {error}"
         ) from error
     return dict(record)
 

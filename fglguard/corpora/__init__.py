@@ -12,7 +12,7 @@ from fglguard.corpora.jsonl import JsonLines
 from fglguard.corpora.openagentsafety import OpenAgentSafety
 from fglguard.corpora.rjudge import RJudge
 from fglguard.episode import Episode, Problem
-from fglguard.errors import CorpusError
+from fglguard.errors import CorpusError, suggestion
 
 
 class Corpus(Protocol):
@@ -73,5 +73,6 @@ def corpus(name: str) -> Corpus:
     if name not in CORPORA:
         raise CorpusError(
             f"corpus format: expected one of {', '.join(sorted(CORPORA))}, got {name!r}"
+            f"{suggestion(name, CORPORA)}"
         )
     return CORPORA[name]

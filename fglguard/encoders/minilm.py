@@ -129,23 +129,16 @@ class MiniLM:
 
     def _load(self) -> tuple[Any, Any]:
         if self._loaded is None:
-            # Imported outside: the hub library reads the environment once, and whether the rest
-            # of the process may use the network is not ours to say.
-            try:
-                from sentence_transformers import SentenceTransformer
-            except ImportError as error:
-                raise EncoderError(_MISSING) from error
-            with _offline(), _quiet():
-                transformer = SentenceTransformer(
-                    str(self._folder), device="cpu", local_files_only=True
-                )
-            tokenizer = transformer.tokenizer.backend_tokenizer
+            # Not through sentence-transformers, whose import takes seconds: same tokens, same bits.
+            model = load_model()
+            from tokenizers import Tokenizer
+
+            tokenizer: Any = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
             tokenizer.no_truncation()
             tokenizer.no_padding()
             self._cls = tokenizer.token_to_id("[CLS]")
             self._sep = tokenizer.token_to_id("[SEP]")
-            module: Any = transformer[0]
-            self._loaded = tokenizer, module.auto_model.eval()
+            self._loaded = tokenizer, model
         return self._loaded
 
     def _fingerprint(self) -> str:
@@ -162,12 +155,14 @@ class MiniLM:
 
 
 def load_model() -> Any:
-    """The model of the packaged weights, without pooler and dropout, for an encoder that trains.
+    """The model of the packaged weights, without pooler and dropout.
 
     Raises:
         EncoderError: The packages of the `encoder` extra are missing.
     """
     folder = _weights_folder()
+    # Imported outside of the offline block: the hub library reads the environment once, and whether
+    # the rest of the process may use the network is not ours to say.
     try:
         from transformers import BertModel
     except ImportError as error:

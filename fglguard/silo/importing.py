@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ def import_episodes(
     """
     _refuse_if_taken(path, overwrite)
     made = not path.exists()
+    above = [parent for parent in path.absolute().parents if not parent.exists()]
     make_private_folder(path)
     with writing(path, lock_seconds):
         # Again: another process may have finished its import while this one waited.
@@ -69,6 +71,7 @@ def import_episodes(
             committed = _old_manifest(path)
             if committed is None or committed.data != folder.name:
                 shutil.rmtree(path if made else folder)
+                _remove_empty(above)
             raise
         _sweep(path, keep=folder.name)
 
@@ -81,9 +84,7 @@ def _refuse_if_taken(path: Path, overwrite: bool) -> None:
         raise SiloError(f"{path}: expected a folder or nothing, found a file")
     if (path / MANIFEST).exists():
         if not overwrite:
-            raise SiloError(
-                f"{path}: there is a silo already; overwrite=True (--overwrite) replaces it"
-            )
+            raise SiloError(f"{path}: there is a silo already; overwrite=True replaces it")
         return
     strange = sorted(child.name for child in path.iterdir() if not _ours(child))
     if strange:
@@ -96,6 +97,13 @@ def _refuse_if_taken(path: Path, overwrite: bool) -> None:
 def _ours(child: Path) -> bool:
     """Whether an interrupted import may have left this."""
     return child.name.startswith((_DATA, f".{MANIFEST}.")) or child.name == LOCK_FILE
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders, innermost first, up to one that holds something by now."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _old_manifest(path: Path) -> Manifest | None:

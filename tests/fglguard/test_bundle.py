@@ -184,6 +184,21 @@ def test_a_missing_file_is_named(saved, name) -> None:
         load_bundle(saved)
 
 
+def test_a_path_without_a_guard_says_what_was_expected_and_what_is_near(saved, tmp_path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    for path, found in (
+        (tmp_path / "nowhere", "found no such folder"),
+        (run, "found neither in it"),
+        (saved / GUARD_FILE, "found a file"),
+    ):
+        with pytest.raises(BundleError, match=f"{path}: expected a guard's folder .*{found}$"):
+            load_bundle(path)
+    saved.rename(run / "guard")
+    with pytest.raises(BundleError, match=rf"did you mean {run / 'guard'}\?$"):
+        load_bundle(run)
+
+
 def resealed(path, change) -> None:
     """A record changed by someone who can compute hashes: the checks behind the seal must hold."""
     record = json.loads(path.read_bytes())

@@ -61,6 +61,12 @@ def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path, make_episod
         (["corpus", "show", "/nowhere"], "/nowhere"),
         (["corpus", "replay", "other", "-o", "x"], "agentdojo"),
         (["score", "/nowhere", "/nowhere.jsonl"], "/nowhere"),
+        (["score", "/nowhere", "/nowhere.jsonl"], "such as runs/NAME/guard"),
+        (["score", ".", ".", "-o", "/nowhere/v.jsonl"], "expected the folder /nowhere to be there"),
+        (["report", ".", "-o", "/nowhere/page.html"], "expected the folder /nowhere to be there"),
+        (["corpus", "import", "rjugde", ".", "-o", "x"], "did you mean rjudge?"),
+        (["corpus", "import", "rjudge", ".", "-o", "x", "--encoder", "minlm"], "mean minilm?"),
+        (["corpus", "embed", ".", "--preset", "recomended"], "did you mean recommended?"),
     ],
 )
 def test_errors_are_one_line_and_exit_with_two(arguments, told):
@@ -126,6 +132,23 @@ def test_score_leaves_taints_out_if_asked(tmp_path):
     assert json.loads(runner.invoke(app, [*command, "--no-taints"]).stdout)["taints"] == []
 
 
+def test_a_mistyped_folder_of_verdicts_is_not_made(tmp_path, episodes_file):
+    output = tmp_path / "verdict" / "v.jsonl"
+    done = runner.invoke(app, ["score", str(tmp_path), str(episodes_file), "-o", str(output)])
+    assert done.exit_code == 2
+    assert str(output.parent) in done.stderr
+    assert not output.parent.exists()
+
+
+def test_a_source_that_is_not_there_leaves_no_folder(tmp_path):
+    silo = tmp_path / "silos" / "mine" / "s"
+    done = runner.invoke(
+        app, ["corpus", "import", "jsonl", str(tmp_path / "nowhere"), "-o", str(silo)]
+    )
+    assert done.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_bad_encoder_costs_no_import(tmp_path, episodes_file):
     silo = tmp_path / "silo"
     options = ["-o", str(silo), "--encoder", "bert"]
@@ -140,5 +163,6 @@ def test_a_silo_is_replaced_only_when_asked(tmp_path, episodes_file):
     assert runner.invoke(app, arguments).exit_code == 0
     again = runner.invoke(app, arguments)
     assert again.exit_code == 2
-    assert "--overwrite" in again.stderr
+    assert "--overwrite replaces it" in again.stderr
+    assert "overwrite=True" not in again.stderr
     assert runner.invoke(app, [*arguments, "--overwrite"]).exit_code == 0

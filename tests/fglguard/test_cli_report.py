@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from client.app import app as client_app
 from fglguard.cli import app
+from fglguard.silo import Silo
 from server.app import app as server_app
 from server.inprocess import simulate
 
@@ -66,3 +67,22 @@ def test_a_folder_that_is_no_run_is_told_in_one_line(tmp_path):
     result = run(tmp_path)
     assert result.exit_code == 2
     assert re.fullmatch(r"error: .*config\.json: can't be read .*\n", result.stderr)
+
+
+@pytest.mark.parametrize("other", ["other domains", "no test episodes"])
+def test_a_silo_without_the_runs_test_episodes_is_an_error_and_no_page(
+    folder_and_silo, tmp_path, make_silo, make_episode, other
+):
+    folder, _ = folder_and_silo
+    if other == "other domains":
+        silo = make_silo(("c", "d"), name="other")
+    else:
+        episodes = [make_episode(n, "a", None) for n in range(8)]
+        silo = Silo.create(tmp_path / "other", episodes)
+    page = tmp_path / "page.html"
+    page.write_text("as it was")
+    result = run(folder, "--silo", silo.path, "-o", page)
+    assert result.exit_code == 2
+    assert re.fullmatch(r"error: .*other: expected test episodes of the run at .*\n", result.stderr)
+    assert str(folder) in result.stderr
+    assert page.read_text() == "as it was"

@@ -198,3 +198,12 @@ def test_written_files_are_the_owners_alone_and_whole_or_absent(tmp_path):
         write_episodes(path, failing())
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["episodes.jsonl"]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+def test_a_line_that_is_cut_off_is_broken_where_it_ends(tmp_path, end):
+    """`{"schema": 1, "id"` has 18 characters: a colon is missed at column 19 of that line."""
+    path = tmp_path / "episodes.jsonl"
+    path.write_bytes(b'{"schema": 1, "id"' + end)
+    with pytest.raises(EpisodeError, match=r":1: .* broken JSON at column 19 \(Expecting ':'"):
+        list(read_episodes(path, strict=True))

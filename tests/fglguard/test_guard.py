@@ -143,11 +143,11 @@ def test_reasons_name_the_agent_that_decided(path) -> None:
         side = "at or above" if verdict.decision == "block" else "below"
         assert f"{side} the threshold" in verdict.reason
         if verdict.corroborated_score > verdict.score:
-            suspect = verdict.reason.split(",")[0]
+            suspect = verdict.reason.split(",")[0].strip("'")
             assert verdict.agents[suspect] == verdict.corroborated_score
-            assert "heard by the final agent a" in verdict.reason
+            assert "heard by the final agent 'a'" in verdict.reason
         else:
-            assert verdict.reason.startswith("the final agent a scores")
+            assert verdict.reason.startswith("the final agent 'a' scores")
 
 
 class FailingEncoder:
@@ -310,3 +310,17 @@ def test_without_taints_a_verdict_is_the_same_but_quotes_nothing() -> None:
     assert "gb29160016319268" in str(told.to_record()).lower()
     assert "gb29160016319268" not in str(untold.to_record()).lower()
     assert replace(told, taints=(), latency_ms=0.0) == replace(untold, latency_ms=0.0)
+
+
+@pytest.mark.long
+def test_the_encoders_model_is_there_before_the_first_episode_is_timed(tmp_path):
+    encoder = load_encoder("minilm")
+    save_bundle(
+        tmp_path / "g",
+        build_detector("paper", encoder.dimension, 0),
+        encoder=encoder,
+        graph=SETTINGS,
+        calibration=calibrate([0.1, 0.9], [0, 1]),
+    )
+    guard = Guard.load(tmp_path / "g")
+    assert guard.encoder._loaded is not None

@@ -20,23 +20,29 @@ GRAPH = EpisodeGraph(
 @pytest.mark.parametrize(
     ("readout", "scores", "score", "corroborated", "who"),
     [
-        ("final", [0.6, 0.9, 0.1], 0.6, 0.6, "the final agent boss"),
+        ("final", [0.6, 0.9, 0.1], 0.6, 0.6, "the final agent 'boss'"),
         (
             "final",
             [0.6, 0.9, 0.7],
             0.6,
             0.7,
-            "t, heard by the final agent boss (itself 0.6000),",
+            "'t', heard by the final agent 'boss' (itself 0.6000),",
         ),
         ("mean", [0.2, 0.9, 0.1], 0.6, 0.6, "the mean of the agents"),
-        ("mean", [0.7, 0.1, 0.2], 0.4, 0.7, "the final agent boss (the mean of the agents 0.4000)"),
-        ("max", [0.2, 0.9, 0.1], 0.9, 0.9, "aide, the most suspect agent,"),
+        (
+            "mean",
+            [0.7, 0.1, 0.2],
+            0.4,
+            0.7,
+            "the final agent 'boss' (the mean of the agents 0.4000)",
+        ),
+        ("max", [0.2, 0.9, 0.1], 0.9, 0.9, "'aide', the most suspect agent,"),
         (
             "max",
             [0.2, 0.6, 0.8],
             0.6,
             0.8,
-            "t, heard by the final agent boss (the largest of the agents 0.6000),",
+            "'t', heard by the final agent 'boss' (the largest of the agents 0.6000),",
         ),
     ],
 )

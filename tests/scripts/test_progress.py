@@ -4,6 +4,7 @@ import io
 import json
 import time
 
+import pytest
 from rich.console import Console
 
 from scripts import progress
@@ -32,3 +33,17 @@ def test_a_log_that_is_replaced_by_a_shorter_one_is_followed_on(tmp_path, monkey
     assert "round 20/20" in shown
     assert "round 1/20" not in shown
     assert "round 10/20" not in shown
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_run_that_fails_before_its_first_round_leaves_no_bar(tmp_path, monkeypatch, terminal):
+    out = io.StringIO()
+    monkeypatch.setattr(
+        progress,
+        "Console",
+        lambda **_: Console(file=out, width=120, force_terminal=terminal, color_system=None),
+    )
+    with pytest.raises(ValueError, match="wrong"), progress.follow(tmp_path, 20):
+        raise ValueError("wrong")
+    # On a terminal what was drawn is erased; the last thing drawn holds no bar.
+    assert "0/20" not in out.getvalue().rpartition("\x1b[2K")[2]

@@ -36,5 +36,13 @@ def test_a_preset_or_another_folder_is_refused(flat, override):
 
 
 def test_a_folder_without_a_run_is_named(flat, tmp_path):
-    with pytest.raises(FederationError, match=r"config\.json"):
-        with_settings_of_the_folder({**flat, "resume": str(tmp_path / "nowhere")}, [])
+    nowhere = tmp_path / "nowhere"
+    for path, found in (
+        (nowhere, "there is no such folder"),
+        (tmp_path.parent, "it holds no config.json"),
+        (tmp_path / "config.json", "it is a file"),
+    ):
+        with pytest.raises(FederationError, match=found) as caught:
+            with_settings_of_the_folder({**flat, "resume": str(path)}, [])
+        assert str(caught.value).count(str(path)) == 1
+        assert "such as runs/NAME" in str(caught.value)

@@ -105,7 +105,7 @@ def test_a_completed_run_is_not_resumed(run_config):
 
 
 def test_a_folder_without_a_run_is_not_resumed(run_config, tmp_path):
-    with pytest.raises(FederationError, match=r"resume: expected a run folder"):
+    with pytest.raises(FederationError, match=r"resume: expected a run's folder"):
         run(run_config(resume=str(tmp_path / "nowhere")))
 
 

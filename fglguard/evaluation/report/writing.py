@@ -27,7 +27,8 @@ def write_report(
 ) -> None:
     """Write the report of a completed run.
 
-    A page with text can be read by its owner only (mode 0600).
+    A page with text can be read by its owner only (mode 0600), and so can one that was meant to
+    hold some.
 
     Args:
         folder: The run folder.
@@ -54,8 +55,7 @@ def write_report(
         bundle = load_bundle(guard or _guard_of(folder))
         episodes = view_episodes(silos, bundle, with_text=with_text, each=each)
     page = report_page(run, episodes)
-    holds_text = episodes is not None and episodes.hold_text
-    with write_atomically(output, mode=0o600 if holds_text else 0o644) as file:
+    with write_atomically(output, mode=0o600 if with_text else 0o644) as file:
         file.write(page.encode())
 
 

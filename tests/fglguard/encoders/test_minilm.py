@@ -2,6 +2,7 @@ import os
 import socket
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from fglguard.encoders.minilm import MiniLM
@@ -54,3 +55,16 @@ def test_settings_are_checked_by_name(settings):
     ((name, value),) = settings.items()
     with pytest.raises(SettingsError, match=rf"minilm {name}: .*got {value}"):
         MiniLM(**settings)
+
+
+@pytest.mark.long
+def test_vectors_are_those_of_the_reference_library():
+    """sentence-transformers over the same weights: texts short enough for it to read them whole."""
+    from sentence_transformers import SentenceTransformer
+
+    texts = ["Pay my rent.", "send 5000 € to DE89 3704", "çé 北京 🙂", "done " * 60]
+    encoder = MiniLM()
+    reference = SentenceTransformer(
+        str(encoder._folder), device="cpu", local_files_only=True
+    ).encode(texts)
+    np.testing.assert_allclose(encoder.encode(texts), reference, atol=1e-6)
