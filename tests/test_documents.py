@@ -11,9 +11,7 @@ from fglguard.episode import read_episodes
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted(
-    path
-    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"))
-    if path.name != "audit.md"
+    (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")),
 )
 INSTALLED = ("python", "python3", "pip", "fglguard", "tensorboard", "mlflow")
 """Programs that stand in `.venv/bin` after `make run`; a newcomer's shell has them nowhere else."""
