@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fglguard.settings import PrivacySettings
+from privacy.attacks.defence import Defence
 from privacy.audit.findings import Audit, Finding
 from privacy.audit.text_groups import GROUPS, Group
 from privacy.audit.texts import TextAudit, audit_texts, audited_victim
 from privacy.plans import Operation, operation_of, plan_of
 from privacy.roles import parts_of
-from privacy.signals import Strength
 from scripts.auditing.masks import run_settings
 from scripts.auditing.options import Options
 
@@ -53,16 +53,7 @@ def audit_transformers(
 def _audit(options: Options, family: str, masks: dict[str, PrivacySettings]) -> TextAudit:
     audit = TextAudit(
         family=family,
-        strengths={
-            mask.name: Strength(
-                level=mask.level,
-                exports=mask.exports,
-                kappa=mask.kappa,
-                clip=mask.clip,
-                kept=mask.kept,
-            )
-            for mask in masks.values()
-        },
+        strengths={mask.name: Defence.of(mask).strength for mask in masks.values()},
         exports=options.exports,
         batches=options.batches or BATCHES,
         groups=_groups(options),

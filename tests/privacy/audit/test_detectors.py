@@ -12,7 +12,14 @@ from scripts.generate_flower_config import composed
 
 def privacy(name, level):
     return PrivacySettings(
-        name=name, mode="delta", level=level, exports=1, kappa=1.0, kept=1.0, minimum_graphs=1
+        name=name,
+        mode="delta",
+        level=level,
+        exports=1,
+        kappa=1.0,
+        clip=1.0,
+        kept=1.0,
+        minimum_graphs=1,
     )
 
 
