@@ -33,12 +33,15 @@ class MaskedClient:
         detector: Holds the global weights; what the mask freezes is frozen.
         plain: What it would send unmasked, by name: gradients, or sent - trained weights less what
             decay alone does, which is public. An attacker never sees it.
+        given: To the mask: `plain` but for rounding, as a client takes decay off by its formula and
+            an attacker by doing it again, bit for bit. Without a mask, `plain`.
         mask: Masks it, with noise that goes on from export to export.
         defence: What is known of the mask.
     """
 
     detector: Detector
     plain: Export
+    given: Export
     mask: UpdateMask
     defence: Defence
 
@@ -48,7 +51,7 @@ class MaskedClient:
         Raises:
             PrivacyError: The mask refuses to let it go.
         """
-        hidden = self.mask.change(_flat(self.detector, self.plain))
+        hidden = self.mask.change(_flat(self.detector, self.given))
         exported = {
             place.name: torch.from_numpy(hidden[place.span].reshape(place.shape).copy())
             for place in layout(self.detector)
@@ -98,13 +101,17 @@ def masked_client(
     privacy = dataclasses.replace(privacy, mode="delta")
     mask = UpdateMask(own, privacy, SeededNoise(seed))
     if mode == "fedsgd":
-        plain = _gradient(own, batch, training)
+        plain = given = _gradient(own, batch, training)
     else:
         start = {name: p.detach().clone() for name, p in own.named_parameters()}
         idle = idle_change(own, batch, steps_of(training, len(batch)))
-        train_locally(own, batch, None, training, seed)
-        plain = take_change(own, start, idle)
-    return MaskedClient(own, plain, mask, Defence.of(privacy))
+        steps = train_locally(own, batch, None, training, seed).steps
+        change, share = take_change(own, start, {}), training.idle_share(steps)
+        plain = {name: values - idle[name] for name, values in change.items()}
+        given = {name: values + start[name] * share for name, values in change.items()}
+        if privacy.name == "none":
+            given = plain
+    return MaskedClient(own, plain, given, mask, Defence.of(privacy))
 
 
 def steps_of(training: TrainingSettings, graphs: int) -> TrainingSettings:
