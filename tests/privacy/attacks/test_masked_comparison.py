@@ -26,7 +26,7 @@ def see(values, sigma):
 
 
 def test_likelihood_ratio_by_hand():
-    """v = (3, 4), sigma 2: of u = (2, 0), (6 - 2) / 4 = 1; of u = .5 (0, 2), (4 - .5) / 4 = .875."""
+    """v = (3, 4), sigma 2. Of u = (2, 0), (6 - 2) / 4 = 1; of .5 (0, 2), (4 - .5) / 4 = .875."""
     masked = {"w": part(torch.tensor([[2.0, 0.0], [0.0, 2.0]]), [1.0, 0.5], 2.0)}
     found = compare_masked(see({"w": torch.tensor([3.0, 4.0])}, {"w": 2.0}), masked, 1)
     assert found["likelihood ratio"].tolist() == pytest.approx([1.0, 0.875])
@@ -69,16 +69,17 @@ def test_nothing_exported_scores_nothing():
     assert compare_masked(see({}, {}), {}, 1) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statistic", ["centred cosine", "likelihood ratio"])
 @pytest.mark.parametrize("family", ["gpt2", "bert"])
 def test_a_text_is_found_through_a_clip(victim_of, statistic, family):
-    """Every export is clipped to length 1; kappa = 20 leaves 1 / 20 of noise along each u.
+    """Every export is clipped to length 1; kappa = 1000 leaves .001 of noise along each u.
 
-    Two of the 12 at an angle a lie 2 sin(a / 2) apart, over .05 of noise: right unless a is small.
+    Two of the 12 at an angle a lie 2 sin(a / 2) apart, which is far more than that.
     """
     victim = victim_of(family)
     bank = victim.encode(sentences(12, seed=5), longest=12)
-    strength = Strength("dp_scale", kappa=20.0)
+    strength = Strength("dp_scale", kappa=1000.0)
     batch = victim.batch(sentences(12, seed=5)[:1], longest=12)
     seen = observe(victim.model, batch, plan_of("aegis_extended"), strength)
     scores = MaskedComparison(statistic)(seen, bank)

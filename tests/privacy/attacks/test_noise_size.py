@@ -63,6 +63,7 @@ def scores_of(victim_of):
     return make
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["gpt2", "bert"])
 def test_a_measured_sigma_names_a_batch_of_one(scores_of, family):
     """sigma is known to 1 / sqrt(2 n), a hundredth for n = 4096, and texts' differ by tenths."""
@@ -71,6 +72,7 @@ def test_a_measured_sigma_names_a_batch_of_one(scores_of, family):
     assert first > 0.8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["gpt2", "bert"])
 def test_a_public_sigma_says_nothing(scores_of, family):
     """At kappa .18 signals are .18 sigma long on the whole: chance, .5 within 4 of .29 / sqrt 30.
@@ -81,6 +83,7 @@ def test_a_public_sigma_says_nothing(scores_of, family):
     assert abs(auc - 0.5) < 4 * 0.29 / math.sqrt(BANK)
 
 
+@pytest.mark.long
 def test_the_null_baseline_is_chance_also_for_the_size_of_noise(scores_of):
     """Its sigmas are those of texts that are not in the bank."""
     auc, _ = scores_of("gpt2", "aegis", Strength(), observe_null)
