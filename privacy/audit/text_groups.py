@@ -144,8 +144,8 @@ GROUPS: Mapping[str, Group] = {
     for group in (
         Group(PAPER, _paper, {1: 20, 4: 5}, nulls=3),
         Group("channels", _channels, {1: 8, 4: 3}),
-        Group("adaptive", _adaptive, {1: 4}),
-        Group("matching", _matching, {1: 3}),
+        Group("adaptive", _adaptive, {1: 3}),
+        Group("matching", _matching, {1: 2}),
         Group(MEDIAN, _median, {1: 4}, several=True),
         Group("candidates", _candidates, {1: 24, 4: 8}),
     )
