@@ -44,10 +44,10 @@ from privacy.audit.findings import BEST, Finding, Trial, compared, means
 
 MEMBERSHIP: Mapping[str, EpisodeAttack] = {
     "comparison": compare_updates,
-    "through the mask": compare_through_mask,
-    "noise size": compare_noise_sizes,
     "span": check_episodes,
     "vocabulary": check_vocabulary,
+    "known_mask": compare_through_mask,
+    "noise_size": compare_noise_sizes,
 }
 """Families of attacks that tell members of a batch from decoys."""
 EPISODES, UTTERANCES, WORDS = "episodes", "utterances", "words"

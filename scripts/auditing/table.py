@@ -21,8 +21,8 @@ FIGURES: Mapping[str, str] = {
 FAMILIES: Mapping[str, str] = {
     "episodes": "episodes",
     "comparison": "- comparison",
-    "through the mask": "- through the mask",
-    "noise size": "- noise size",
+    "known_mask": "- through the mask",
+    "noise_size": "- noise size",
     "span": "- span check",
     "vocabulary": "- vocabulary",
     "utterances": "utterances",

@@ -71,7 +71,7 @@ def test_every_masked_figure_has_its_null_and_undefended_figures(findings):
             assert figure.null is not None
             # Unmasked, one episode spans two directions: there is no check of its first four. And
             # without noise, nothing is learnt from its size.
-            alone = "directions" in finding.attack or finding.family == "noise size"
+            alone = "directions" in finding.attack or finding.family == "noise_size"
             assert (figure.undefended is None) <= alone
             assert 0 <= figure.null <= 1
     assert not any("bias" in f.attack for f in masked)  # frozen: not exported
