@@ -38,20 +38,20 @@ def compare_masked(
     Args:
         seen: One export, or the mean of several; parts are scaled by `scales_of`.
         masked: Rows [C * labels], a candidate's one after another.
-        labels: How many rows a candidate has; each label's mean is taken off its own rows.
+        labels: How many rows a candidate has. What all have in common is the span of each label's
+            mean row.
     """
     export = seen.exports[0]
     names = [name for name in masked if name in export]
     scales = scales_of(seen, names) if names else {}
     if not scales:
         return {}
-    found = [
-        _statistics([_products(masked[n], export[n], scales[n], start, labels) for n in scales])
-        for start in range(labels)
-    ]
+    parts = [_products(masked[name], export[name], scales[name], labels) for name in scales]
     return {
-        "centred cosine": torch.stack([cosine for cosine, _ in found]).amax(0).numpy(),
-        "likelihood ratio": torch.stack([ratio for _, ratio in found]).amax(0).numpy(),
+        "centred cosine": _best(_centred_cosine(parts), labels),
+        "likelihood ratio": _best(
+            torch.stack([p.with_export - p.squares / 2 for p in parts]).sum(0), labels
+        ),
     }
 
 
@@ -82,38 +82,53 @@ class MaskedComparison:
 
 @dataclass(frozen=True)
 class _Products:
-    """Inner products over one part, with m the mean row: u . v, u . m, |u|^2, v . m, |m|^2."""
+    """Inner products over one part, M being the mean rows of each label.
+
+    Attributes:
+        with_export: u . v, [R].
+        with_means: u . M, [R, labels].
+        squares: |u|^2, [R].
+        export_with_means: v . M, [labels].
+        gram: M . M, [labels, labels].
+    """
 
     with_export: Tensor
-    with_mean: Tensor
+    with_means: Tensor
     squares: Tensor
-    export_with_mean: float
-    mean_square: float
+    export_with_means: Tensor
+    gram: Tensor
 
 
-def _products(part: MaskedRows, values: Tensor, scale: float, start: int, labels: int) -> _Products:
-    rows, factors = part.rows[start::labels], part.factors[start::labels]
-    flat, known = values.flatten(), factors.nan_to_num(0.0)
-    mean = (known.to(rows.dtype) @ rows) / max(int(factors.isfinite().sum()), 1)
-    square = scale**2
+def _products(part: MaskedRows, values: Tensor, scale: float, labels: int) -> _Products:
+    flat, known, square = values.flatten(), part.factors.nan_to_num(0.0), scale**2
+    means = torch.stack(
+        [
+            (known[start::labels].to(part.rows.dtype) @ part.rows[start::labels])
+            / max(int(part.factors[start::labels].isfinite().sum()), 1)
+            for start in range(labels)
+        ]
+    )
     return _Products(
-        square * factors * (rows @ flat).double(),
-        square * factors * (rows @ mean).double(),
-        square * part.squares[start::labels],
-        square * float(flat @ mean),
-        square * float(mean @ mean),
+        square * part.factors * (part.rows @ flat).double(),
+        square * part.factors.unsqueeze(1) * (part.rows @ means.t()).double(),
+        square * part.squares,
+        square * (means @ flat).double(),
+        square * (means @ means.t()).double(),
     )
 
 
-def _statistics(parts: Sequence[_Products]) -> tuple[Tensor, Tensor]:
-    """The centred cosine, but for the export's own length, and the likelihood ratio."""
-    with_export = torch.stack([part.with_export for part in parts]).sum(0)
-    with_mean = torch.stack([part.with_mean for part in parts]).sum(0)
+def _centred_cosine(parts: Sequence[_Products]) -> Tensor:
+    """Of u and v less their components in the span of M, but for the length of v, [R]."""
+    with_means = torch.stack([part.with_means for part in parts]).sum(0)
+    export_with_means = torch.stack([part.export_with_means for part in parts]).sum(0)
+    inverse = torch.linalg.pinv(torch.stack([part.gram for part in parts]).sum(0), hermitian=True)
+    inside = with_means @ inverse
+    along = torch.stack([part.with_export for part in parts]).sum(0) - inside @ export_with_means
     squares = torch.stack([part.squares for part in parts]).sum(0)
-    export_with_mean = sum(part.export_with_mean for part in parts)
-    mean_square = sum(part.mean_square for part in parts)
-    along = export_with_mean / mean_square if mean_square else 0.0
-    centred = with_export - export_with_mean - along * (with_mean - mean_square)
-    length = (squares - 2 * with_mean + mean_square).clamp_min(0).sqrt()
-    cosine = torch.where(length > 0, centred / length.clamp_min(1e-30), 0.0)
-    return cosine, with_export - squares / 2
+    length = (squares - (inside * with_means).sum(1)).clamp_min(0).sqrt()
+    return torch.where(length > 0, along / length.clamp_min(1e-30), 0.0)
+
+
+def _best(rows: Tensor, labels: int) -> NDArray[np.float64]:
+    best: NDArray[np.float64] = rows.view(-1, labels).amax(1).numpy()
+    return best
