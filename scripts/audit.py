@@ -7,6 +7,8 @@ who averages T exports; prints the table and saves it as Markdown, JSON and a pa
     python scripts/audit.py model=gpt2,bert attacks=paper,candidates --gate rouge1=0.05
     python scripts/audit.py model=all-text --json figures.json
 
+Families of transformers are audited in as many processes as there are cores (`workers=1`: in one).
+
 With `utility=SILOS` it also runs whole federations on them and says what masks cost in AUROC.
 
 Exit code 0; 1 where a gate is broken, which is told in words; 2 after an error.
@@ -19,7 +21,7 @@ from rich.console import Console
 
 from fglguard.errors import FglguardError
 from scripts.auditing.files import write_audit, write_summary
-from scripts.auditing.gate import broken
+from scripts.auditing.gate import blunt, broken
 from scripts.auditing.models import run_audit
 from scripts.auditing.options import read_options
 from scripts.auditing.table import print_audit
@@ -40,13 +42,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(file)
         if options.json is not None:
             write_summary(audit, options.json)
-        failures = broken(audit, options.gates)
+        failures, warnings = broken(audit, options.gates), blunt(audit, options.gates)
     except (FglguardError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     for failure in failures:
         print(f"gate broken: {failure}", file=sys.stderr)
     return 1 if failures else 0

@@ -12,14 +12,13 @@ from torch import Tensor, nn
 from privacy.attacks.observation import Export
 from privacy.roles import Part, Role, parts_of
 
-Kind = Literal["attention", "query", "key", "value", "output", "expansion", "contraction", "head"]
+Kind = Literal["attention", "query", "value", "output", "expansion", "contraction", "head"]
 """`attention`: all of Q, K, V that were exported, stacked."""
 
 _BLOCK = re.compile(r"\.(\d+)\.")
 _OUTPUTS = ("c_proj", "output.dense", "o_proj", "out_proj", "attention.dense")
 _READERS: Mapping[Kind, tuple[str, ...]] = {
     "query": ("query", "q_proj"),
-    "key": ("key", "k_proj"),
     "value": ("value", "v_proj"),
 }
 

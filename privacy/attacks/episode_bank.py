@@ -1,7 +1,7 @@
 """Candidate episodes that an attacker holds, and what each alone would have made a client send."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -14,6 +14,8 @@ from fglguard.detector import Detector
 from fglguard.losses import Labels, detection_loss
 from fglguard.packed_graphs import PackedGraphs, collate
 from fglguard.training import TrainingSettings, train_locally
+from privacy.attacks.defence import Defence
+from privacy.attacks.masked_rows import MaskedRows, mask_rows
 from privacy.attacks.observation import Observation
 
 Scores = dict[str, NDArray[np.float64]]
@@ -34,6 +36,15 @@ class CandidateUpdates:
 
     kind: str
     by_name: Mapping[str, Tensor]
+    _masked: dict[Defence | None, dict[str, MaskedRows]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def masked(self, seen: Observation) -> dict[str, MaskedRows]:
+        """What the mask of an observation makes of them; remembered."""
+        if seen.defence not in self._masked:
+            self._masked[seen.defence] = mask_rows(seen.model, self.by_name, seen.defence)
+        return self._masked[seen.defence]
 
     @cached_property
     def grams(self) -> dict[str, Tensor]:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from privacy.attacks.episode_bank import LABELS, CandidateUpdates, EpisodeBank, Scores
-from privacy.attacks.mean_export import mean_export
 from privacy.attacks.observation import Observation
 
 RIDGES = (0.01, 0.3, 10.0)
@@ -36,7 +35,7 @@ def compare_updates(seen: Observation, bank: EpisodeBank) -> Scores:
         seen: Exports as gradients: descent's direction with the sign turned.
         bank: Candidates with their updates.
     """
-    export = mean_export(seen.exports)
+    export = seen.exports[0]
     scores: Scores = {}
     for updates in bank.updates:
         matches = _matches(updates, export)

@@ -9,7 +9,6 @@ from torch import Tensor
 
 import fglguard.detector
 from privacy.attacks.episode_bank import EpisodeBank, Scores
-from privacy.attacks.mean_export import mean_export
 from privacy.attacks.observation import Observation
 from privacy.roles import parts_of
 
@@ -76,5 +75,5 @@ def _input_projections(seen: Observation, width: int) -> Mapping[str, Tensor]:
         and part.parameter.ndim == 2
         and part.parameter.shape[1] == width
     ]
-    export = mean_export(seen.exports)
+    export = seen.exports[0]
     return {name: export[name] for name in names if name in export and export[name].any()}

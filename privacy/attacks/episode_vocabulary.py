@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 import fglguard.detector
 from privacy.attacks.episode_bank import EpisodeBank, Scores
-from privacy.attacks.mean_export import mean_export
 from privacy.attacks.observation import Observation
 from privacy.roles import parts_of
 
@@ -96,7 +95,7 @@ def _candidate_columns(seen: Observation, bank: EpisodeBank) -> list[NDArray[np.
 def _row_lengths(seen: Observation) -> NDArray[np.float64] | None:
     """|G_row| of each row of the text weights, [columns]."""
     name = text_rows(seen.model)
-    export = mean_export(seen.exports)
+    export = seen.exports[0]
     if name is None or name not in export:
         return None
     lengths: NDArray[np.float64] = torch.linalg.vector_norm(export[name].double(), dim=1).numpy()

@@ -14,8 +14,7 @@ MEDIAN_LOSS = math.sqrt(math.pi / 2)
 def median_export(seen: Observation) -> Observation:
     """One export, the element-wise median of all T, with the noise left in it.
 
-    The median divides sigma by sqrt(T) / sqrt(pi / 2), where the mean (`mean_export`) divides it by
-    sqrt(T).
+    The median divides sigma by sqrt(T) / sqrt(pi / 2), where the mean divides it by sqrt(T).
     """
     count = len(seen.exports)
     if count == 1:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from privacy.attacks.defence import Defence
+
 Export = Mapping[str, Tensor]
 """The gradient, or the change, of each parameter that the client exported, by its name. What is
 frozen is not in it."""
@@ -24,11 +26,15 @@ class Observation:
         exports: T exports of the same batch, each with noise of its own.
         sigma: Size of the noise on each masked parameter, by name: an attacker who knows the
             defence can estimate it.
+        defence: The mask, which is no secret; None: none.
+        averaged: How many exports each of `exports` is the mean of; `sigma` is what is left then.
     """
 
     model: nn.Module
     exports: Sequence[Export]
     sigma: Mapping[str, float] = field(default_factory=dict)
+    defence: Defence | None = None
+    averaged: int = 1
 
 
 class TextAttack(Protocol):

@@ -1,6 +1,7 @@
 """What one client exports of a batch of episodes, T times under a mask, and noise of that size."""
 
 import copy
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,11 +16,10 @@ from fglguard.packed_graphs import PackedGraphs, collate
 from fglguard.parameters import layout
 from fglguard.settings import PrivacySettings
 from fglguard.training import TrainingSettings, train_locally
+from privacy.attacks.defence import Defence
 from privacy.attacks.episode_bank import idle_change, take_change
 from privacy.attacks.observation import Export, Observation
 from privacy.noise import SeededNoise
-from privacy.plans import Operation, operation_of, plan_of
-from privacy.roles import parts_of
 from privacy.update_mask import FlatVector, UpdateMask
 
 Mode = Literal["fedsgd", "fedprox"]
@@ -31,44 +31,40 @@ class MaskedClient:
 
     Attributes:
         detector: Holds the global weights; what the mask freezes is frozen.
-        plain: What it would send unmasked, by name: gradients, or sent - trained weights. An
-            attacker never sees it.
-        idle: The part of it that decay alone makes.
-        expected: What the mask makes of `idle`, noise aside: attackers take it off.
+        plain: What it would send unmasked, by name: gradients, or sent - trained weights less what
+            decay alone does, which is public. An attacker never sees it.
+        given: To the mask: `plain` but for rounding, as a client takes decay off by its formula and
+            an attacker by doing it again, bit for bit. Without a mask, `plain`.
         mask: Masks it, with noise that goes on from export to export.
+        defence: What is known of the mask.
     """
 
     detector: Detector
     plain: Export
-    idle: Export
-    expected: Export
+    given: Export
     mask: UpdateMask
-
-    @property
-    def informative(self) -> dict[str, Tensor]:
-        """What it would send unmasked, less what decay alone does."""
-        return {name: _less(values, self.idle.get(name)) for name, values in self.plain.items()}
+    defence: Defence
 
     def export(self) -> tuple[dict[str, Tensor], dict[str, float]]:
-        """One export, and the size of the noise on each masked parameter.
+        """One export less what decay does, and the size of the noise on each masked parameter.
 
         Raises:
             PrivacyError: The mask refuses to let it go.
         """
-        vector = _flat(self.detector, self.plain)
-        hidden = self.mask.change(vector)
+        hidden = self.mask.change(_flat(self.detector, self.given))
         exported = {
-            place.name: _less(
-                torch.from_numpy(hidden[place.span].reshape(place.shape).copy()),
-                self.expected.get(place.name),
-            )
+            place.name: torch.from_numpy(hidden[place.span].reshape(place.shape).copy())
             for place in layout(self.detector)
             if place.name in self.plain
         }
         return exported, dict(self.mask.sigma)
 
     def observe(self, exports: Sequence[int]) -> Iterator[tuple[int, Observation]]:
-        """After each number T of exports, ascending, the view of an attacker who averaged them."""
+        """After each number T of exports, ascending, the view of an attacker who averaged them.
+
+        For one signal under independent Gaussian noise the mean is a sufficient statistic: no
+        attack on the T exports themselves can know more.
+        """
         sums: dict[str, Tensor] = {}
         for count in range(1, max(exports) + 1):
             exported, sigma = self.export()
@@ -77,7 +73,7 @@ class MaskedClient:
             if count in exports:
                 averaged = {name: (total / count).float() for name, total in sums.items()}
                 size = {name: value / count**0.5 for name, value in sigma.items()}
-                yield count, Observation(self.detector, (averaged,), size)
+                yield count, Observation(self.detector, (averaged,), size, self.defence, count)
 
 
 def masked_client(
@@ -102,18 +98,20 @@ def masked_client(
         PrivacyError: The mask leaves nothing to train.
     """
     own = copy.deepcopy(detector)
+    privacy = dataclasses.replace(privacy, mode="delta")
     mask = UpdateMask(own, privacy, SeededNoise(seed))
-    plain: Export
-    idle: Export
     if mode == "fedsgd":
-        plain, idle = _gradient(own, batch, training), {}
+        plain = given = _gradient(own, batch, training)
     else:
         start = {name: p.detach().clone() for name, p in own.named_parameters()}
         idle = idle_change(own, batch, steps_of(training, len(batch)))
-        train_locally(own, batch, None, training, seed)
-        plain = take_change(own, start, {})
-    expected = _masked_idle(own, plain, idle, privacy)
-    return MaskedClient(own, plain, idle, expected, mask)
+        steps = train_locally(own, batch, None, training, seed).steps
+        change, share = take_change(own, start, {}), training.idle_share(steps)
+        plain = {name: values - idle[name] for name, values in change.items()}
+        given = {name: values + start[name] * share for name, values in change.items()}
+        if privacy.name == "none":
+            given = plain
+    return MaskedClient(own, plain, given, mask, Defence.of(privacy))
 
 
 def steps_of(training: TrainingSettings, graphs: int) -> TrainingSettings:
@@ -121,41 +119,31 @@ def steps_of(training: TrainingSettings, graphs: int) -> TrainingSettings:
     return TrainingSettings(**{**vars(training), "steps": training.steps_over(graphs)})
 
 
-def noise_alone(client: MaskedClient, seen: Observation, seed: int) -> Observation:
-    """Pure noise of the sizes that an observation holds: no attack can know anything from it.
+def noise_alone(stranger: MaskedClient, seed: int) -> Observation:
+    """Pure noise of the sizes that another client's export would have: nobody can know from it.
 
-    A parameter that is exported unmasked has noise of the export's own root mean square.
+    A parameter that is exported unmasked has noise of that export's own root mean square. Of the
+    batch under attack nothing enters, not even the size of its noise.
+
+    Args:
+        stranger: A client with other episodes than those attacked, as many.
+        seed: Of the noise.
+
+    Raises:
+        PrivacyError: The mask refuses to let the stranger's export go.
     """
     generator = torch.Generator().manual_seed(seed)
-    (export,) = seen.exports
+    export, sigma = stranger.export()
     noise = {}
     for name, values in export.items():
-        size = seen.sigma.get(name, float(values.square().mean().sqrt()))
+        size = sigma.get(name, float(values.square().mean().sqrt()))
         noise[name] = torch.randn(values.shape, generator=generator) * size
-    return Observation(client.detector, (noise,), seen.sigma)
+    return Observation(stranger.detector, (noise,), sigma, stranger.defence)
 
 
-def _masked_idle(
-    detector: Detector, plain: Export, idle: Export, privacy: PrivacySettings
+def _gradient(
+    detector: Detector, batch: PackedGraphs, training: TrainingSettings
 ) -> dict[str, Tensor]:
-    """What a mask makes of decay alone, noise aside: rows that it uniformises come out clipped.
-
-    Their bound, the median length of all rows that are not zero, is given to the attacker, who
-    could estimate it: most of those rows are decay's.
-    """
-    plan = plan_of(privacy.name)
-    expected = dict(idle)
-    for part in parts_of(detector):
-        if part.name in idle and operation_of(part, plan) is Operation.UNIFORMISE:
-            lengths = torch.linalg.vector_norm(plain[part.name], dim=1)
-            bound = lengths[lengths > 0].median()
-            own = torch.linalg.vector_norm(idle[part.name], dim=1, keepdim=True)
-            kept = privacy.kept * (bound / own.clamp(min=1e-30)).clamp(max=1.0)
-            expected[part.name] = idle[part.name] * kept
-    return expected
-
-
-def _gradient(detector: Detector, batch: PackedGraphs, training: TrainingSettings) -> Export:
     trained = {name: p for name, p in detector.named_parameters() if p.requires_grad}
     graphs = collate(batch)
     weights = None
@@ -164,10 +152,6 @@ def _gradient(detector: Detector, batch: PackedGraphs, training: TrainingSetting
     hidden = detector.hidden(graphs)
     loss, _ = detection_loss(detector, hidden, graphs, training.labels, weights)
     return dict(zip(trained, torch.autograd.grad(loss, list(trained.values())), strict=True))
-
-
-def _less(values: Tensor, idle: Tensor | None) -> Tensor:
-    return values if idle is None else values - idle
 
 
 def _flat(detector: Detector, values: Export) -> FlatVector:

@@ -21,6 +21,7 @@ from privacy.attacks.episode_bank import (
     candidate_replays,
 )
 from privacy.attacks.episode_comparison import compare_updates
+from privacy.attacks.episode_masks import compare_noise_sizes, compare_through_mask
 from privacy.attacks.episode_span import check_episodes, check_utterances
 from privacy.attacks.episode_vocabulary import (
     check_vocabulary,
@@ -39,17 +40,22 @@ from privacy.audit.detector_exports import (
     steps_of,
 )
 from privacy.audit.episode_batches import EpisodeBatch, distinct_graphs, draw_batch
-from privacy.audit.findings import BEST, Figure, Finding, Trial, average, means
+from privacy.audit.findings import BEST, Finding, Trial, compared, means
 
 MEMBERSHIP: Mapping[str, EpisodeAttack] = {
     "comparison": compare_updates,
     "span": check_episodes,
     "vocabulary": check_vocabulary,
+    "known_mask": compare_through_mask,
+    "noise_size": compare_noise_sizes,
 }
 """Families of attacks that tell members of a batch from decoys."""
 EPISODES, UTTERANCES, WORDS = "episodes", "utterances", "words"
 FAMILIES = (*MEMBERSHIP, UTTERANCES, WORDS)
 CASES: Mapping[Mode, str] = {"fedsgd": "FedSGD", "fedprox": "FedProx"}
+
+_STRANGERS = 20
+"""Other batches tried for a null baseline, where masks refuse some."""
 
 Table = dict[str, dict[str, float]]
 """Of each attack, its figures by name."""
@@ -162,16 +168,10 @@ class _Case:
         """Attack the exports of one batch under every mask."""
         self._ran += 1
         banks: dict[tuple[str, ...], EpisodeBank] = {}
-        for privacy, settings in self._audit.privacies.items():
+        members = batch.graphs.select(np.arange(batch.members))
+        for privacy in self._audit.privacies:
             seed = (self._audit.seed, len(CASES) * self._size, trial)
-            client = masked_client(
-                self._detector,
-                batch.graphs.select(np.arange(batch.members)),
-                self._mode,
-                self._audit.training,
-                settings,
-                seed,
-            )
+            client = self._client(privacy, members, seed)
             trained = tuple(client.plain)
             if trained not in banks:
                 banks[trained] = self._bank(client, batch)
@@ -187,24 +187,15 @@ class _Case:
             for (name, _, family), trials in self._scored.items()
             if name == "none"
         }
-        nulls = {
-            (privacy, family): self._null_means(privacy, family)
-            for privacy, _, family in self._scored
-        }
+        draws = range(self._audit.null_seeds)
         found = []
         for (privacy, exports, family), trials in self._scored.items():
-            null, bare = nulls[privacy, family], plain.get(family, {})
-            for attack, figures in means(trials).items():
+            nulls = [self._null[privacy, draw, family] for draw in draws]
+            for attack, told in compared(
+                trials, [drawn for drawn in nulls if drawn], plain.get(family, {})
+            ).items():
                 if family == EPISODES and attack != BEST:
                     continue  # they stand under their own families
-                told = {
-                    name: Figure(
-                        score,
-                        null.get(attack, {}).get(name),
-                        bare.get(attack, {}).get(name),
-                    )
-                    for name, score in figures.items()
-                }
                 found.append(
                     Finding(case, family, attack, privacy, exports, told, self._size, len(trials))
                 )
@@ -226,40 +217,47 @@ class _Case:
         batch: EpisodeBatch,
         seed: tuple[int, ...],
     ) -> None:
-        exports = self._audit.exports
+        exports, families = self._audit.exports, self._audit.families
         words = _touched(client)
         # Without noise every export is the same.
-        for count, seen in client.observe([1] if privacy == "none" else exports):
-            figures = attack_once(self._audit.families, seen, bank, batch, words)
+        observed = [
+            (count, attack_once(families, seen, bank, batch, words))
+            for count, seen in client.observe([1] if privacy == "none" else exports)
+        ]
+        # One T stands for all: the noise left after T exports only has another unit of length.
+        nulls = [
+            attack_once(families, self._noise(privacy, batch, (*seed, draw)), bank, batch, words)
+            for draw in range(self._audit.null_seeds)
+        ]
+        for count, figures in observed:
             for family, trial in figures.items():
                 for number in exports if privacy == "none" else [count]:
                     self._scored[privacy, number, family].append(trial)
-            if count == min(exports) or privacy == "none":
-                self._draw_null(privacy, client, seen, bank, batch, words, seed)
-
-    def _draw_null(
-        self,
-        privacy: str,
-        client: MaskedClient,
-        seen: Observation,
-        bank: EpisodeBank,
-        batch: EpisodeBatch,
-        words: NDArray[np.int64],
-        seed: tuple[int, ...],
-    ) -> None:
-        """No attack looks at how loud a parameter is on the whole: one T stands for all."""
-        for draw in range(self._audit.null_seeds):
-            state = int(np.random.SeedSequence((*seed, draw, 1)).generate_state(1)[0])
-            noise = noise_alone(client, seen, state)
-            for family, trial in attack_once(
-                self._audit.families, noise, bank, batch, words
-            ).items():
+        for draw, figures in enumerate(nulls):
+            for family, trial in figures.items():
                 self._null[privacy, draw, family].append(trial)
 
-    def _null_means(self, privacy: str, family: str) -> Table:
-        """Means over batches, `BEST` among them chosen for each draw, then over draws."""
-        draws = range(self._audit.null_seeds)
-        return average(means(self._null[privacy, draw, family]) for draw in draws)
+    def _noise(self, privacy: str, batch: EpisodeBatch, seed: tuple[int, ...]) -> Observation:
+        """Noise alone, of the sizes that episodes drawn from others than the batch's would get.
+
+        Raises:
+            PrivacyError: The mask refused to export any of several draws.
+        """
+        draw = np.random.default_rng((*seed, 1))
+        refused: PrivacyError | None = None
+        for _ in range(_STRANGERS):
+            rows = draw.choice(len(batch.strangers), batch.members, replace=False)
+            stranger = self._client(privacy, batch.strangers.select(rows), seed)
+            try:
+                return noise_alone(stranger, int(draw.integers(2**32)))
+            except PrivacyError as error:
+                refused = error
+        raise PrivacyError(f"null baseline: {_STRANGERS} other batches were refused: {refused}")
+
+    def _client(self, privacy: str, graphs: PackedGraphs, seed: tuple[int, ...]) -> MaskedClient:
+        audit = self._audit
+        settings = audit.privacies[privacy]
+        return masked_client(self._detector, graphs, self._mode, audit.training, settings, seed)
 
     def _bank(self, client: MaskedClient, batch: EpisodeBatch) -> EpisodeBank:
         audit, detector = self._audit, copy.deepcopy(client.detector)
@@ -324,5 +322,5 @@ def _word_figures(seen: Observation, words: NDArray[np.int64]) -> Table:
 
 def _touched(client: MaskedClient) -> NDArray[np.int64]:
     name = text_rows(client.detector)
-    gradient = client.informative.get(name) if name else None
+    gradient = client.plain.get(name) if name else None
     return np.zeros(0, dtype=np.int64) if gradient is None else touched_rows(gradient)

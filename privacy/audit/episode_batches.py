@@ -21,12 +21,15 @@ class EpisodeBatch:
         members: How many members.
         utterances: Candidate node features [U, d], no two alike: the members' own, then others'.
         spoken: How many of them are the members'.
+        strangers: Episodes that are no members, at least as many: outside of the candidates where
+            there are so many. Null baselines are made of them.
     """
 
     graphs: PackedGraphs
     members: int
     utterances: NDArray[np.float32]
     spoken: int
+    strangers: PackedGraphs
 
     @property
     def is_member(self) -> NDArray[np.bool_]:
@@ -72,22 +75,24 @@ def draw_batch(
     Raises:
         PrivacyError: There are too few episodes.
     """
-    if len(rows) < members + decoys:
+    others = max(members, decoys)
+    if len(rows) < members + others:
         raise PrivacyError(
-            f"audit: expected at least {members + decoys} different labelled training episodes "
-            f"({members} in the batch, {decoys} decoys), got {len(rows)}"
+            f"audit: expected at least {members + others} different labelled training episodes "
+            f"({members} in the batch, {others} others), got {len(rows)}"
         )
     order = np.random.default_rng(seed).permutation(rows)
     chosen = order[: members + decoys]
     own = _distinct_rows(packed.select(order[:members]).x)
-    others = _distinct_rows(packed.select(order[members:]).x)
+    beside = _distinct_rows(packed.select(order[members:]).x)
     known = {vector.tobytes() for vector in own}
-    fresh = [vector for vector in others if vector.tobytes() not in known][:utterances]
+    fresh = [vector for vector in beside if vector.tobytes() not in known][:utterances]
     return EpisodeBatch(
         graphs=packed.select(chosen),
         members=members,
         utterances=np.concatenate([own, np.array(fresh).reshape(-1, own.shape[1])]),
         spoken=len(own),
+        strangers=packed.select(order[-max(members, len(order) - members - decoys) :]),
     )
 
 

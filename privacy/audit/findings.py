@@ -1,5 +1,6 @@
 """What an audit finds: a figure of each attack under each mask, beside its null baseline."""
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,11 +16,14 @@ class Figure:
         score: What it reached, averaged over batches.
         null: What the same attack reaches on pure noise; None where it does not apply.
         undefended: What it reaches without a mask on the same batches; None where not measured.
+        error: Standard error of score - null, from the differences batch by batch; None of one
+            batch alone.
     """
 
     score: float
     null: float | None = None
     undefended: float | None = None
+    error: float | None = None
 
     @property
     def over_null(self) -> float:
@@ -120,6 +124,55 @@ def means(trials: Sequence[Trial]) -> dict[str, dict[str, float]]:
     if mean:
         mean[BEST] = {name: max(found[name] for found in mean.values()) for name in names}
     return mean
+
+
+def compared(
+    scored: Sequence[Trial],
+    nulls: Sequence[Sequence[Trial]],
+    bare: Mapping[str, Mapping[str, float]],
+) -> dict[str, dict[str, Figure]]:
+    """Each attack's figures, `BEST` among them, beside what it reaches on noise and undefended.
+
+    On noise `BEST` is chosen for each draw. Its standard error is that of the differences between
+    the attacks so chosen; what choosing adds to it is left out.
+
+    Args:
+        scored: One for each batch.
+        nulls: Of each draw of noise, one for each batch, in the same order; empty: no baseline.
+        bare: Figures without a mask.
+    """
+    reached, drawn = means(scored), [means(trials) for trials in nulls]
+    null = average(drawn)
+    told: dict[str, dict[str, Figure]] = {}
+    for attack, figures in reached.items():
+        told[attack] = {}
+        for name, score in figures.items():
+            own = _of_batches(scored, reached, attack, name)
+            guessed = [
+                _of_batches(trials, table, attack, name)
+                for trials, table in zip(nulls, drawn, strict=True)
+                if attack in table
+            ]
+            apart = [
+                value - (statistics.fmean(others) if others else 0.0)
+                for value, *others in zip(own, *guessed, strict=True)
+            ]
+            told[attack][name] = Figure(
+                score,
+                null.get(attack, {}).get(name),
+                bare.get(attack, {}).get(name),
+                statistics.stdev(apart) / len(apart) ** 0.5 if len(apart) > 1 else None,
+            )
+    return told
+
+
+def _of_batches(
+    trials: Sequence[Trial], table: Mapping[str, Mapping[str, float]], attack: str, name: str
+) -> list[float]:
+    """A figure of one attack batch by batch; of `BEST`, that of the attack with the best mean."""
+    if attack == BEST:
+        attack = max((a for a in table if a != BEST), key=lambda a: table[a][name])
+    return [_figure(trial, attack, name) for trial in trials]
 
 
 def average(several: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:

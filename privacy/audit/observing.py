@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from privacy.attacks.defence import Defence
 from privacy.attacks.observation import Export, Observation
 from privacy.masks import Masked, freeze, mask
 from privacy.noise import Noise, SeededNoise
@@ -49,7 +50,7 @@ def observe(
         noise = SeededNoise((*seed, 0, number))
         masked, records = mask(parts, list(found.values()), plan, strength, noise)
         seen.append(dict(zip(found, masked, strict=True)))
-    return Observation(model, seen, _sigmas(records))
+    return Observation(model, seen, _sigmas(records), Defence(plan, strength))
 
 
 def observe_mean(
@@ -64,19 +65,20 @@ def observe_mean(
     """The mean of T exports as one export, drawn at once.
 
     The T exports are one signal under independent Gaussian noise of size sigma, so that their mean
-    is the signal under noise of size sigma / sqrt(T), and all that they tell
-    (`privacy.attacks.mean_export`). Arguments as of `observe`.
+    is the signal under noise of size sigma / sqrt(T), and a sufficient statistic: no attack on the
+    T exports themselves can know more. Arguments as of `observe`.
     """
     parts, found, model = _gradient(model, batch, plan)
     noise = _Quieter(SeededNoise((*seed, 0, exports)), math.sqrt(exports))
     masked, records = mask(parts, list(found.values()), plan, strength, noise)
     left = {name: sigma / math.sqrt(exports) for name, sigma in _sigmas(records).items()}
-    return Observation(model, [dict(zip(found, masked, strict=True))], left)
+    export = dict(zip(found, masked, strict=True))
+    return Observation(model, [export], left, Defence(plan, strength), exports)
 
 
 def observe_null(
     model: PreTrainedModel,
-    batch: TextBatch,
+    stranger: TextBatch,
     plan: Plan,
     strength: Strength,
     *,
@@ -85,15 +87,24 @@ def observe_null(
 ) -> Observation:
     """Noise alone, where an attack can find nothing: its score here is what guessing gets.
 
-    What a mask covers is that mask's noise, at its sigma; what is open is Gaussian of the norm that
-    the batch's gradient has. Of the batch nothing else enters. Arguments as of `observe`.
+    What a mask covers is that mask's noise, at the sigma that it would have given to another batch;
+    what is open is Gaussian of the norm that the other batch's gradient has. So of the batch under
+    attack nothing enters, not even the size of its noise.
+
+    Args:
+        model: As of `observe`.
+        stranger: Other texts than those attacked, as many.
+        plan: As of `observe`.
+        strength: As of `observe`.
+        exports: As of `observe`.
+        seed: Of the noise.
     """
-    parts, found, model = _gradient(model, batch, plan)
+    parts, found, model = _gradient(model, stranger, plan)
     _, records = mask(parts, list(found.values()), plan, strength, SeededNoise((*seed, 0, 0)))
     seen: list[Export] = [
         _noise(found, records, SeededNoise((*seed, _NULL, number))) for number in range(exports)
     ]
-    return Observation(model, seen, _sigmas(records))
+    return Observation(model, seen, _sigmas(records), Defence(plan, strength))
 
 
 class _Quieter:

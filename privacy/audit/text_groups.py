@@ -13,7 +13,9 @@ from privacy.attacks.gradient_comparison import (
     GradientComparison,
     GradientOf,
 )
+from privacy.attacks.masked_comparison import MaskedComparison, MaskedOf
 from privacy.attacks.median_export import median_export
+from privacy.attacks.noise_size import NoiseSize
 from privacy.attacks.observation import CandidateAttack, Observation, TextAttack, Tokens
 from privacy.attacks.scoring import score_candidates, score_texts
 from privacy.attacks.sentence_bank import SentenceBank
@@ -42,6 +44,7 @@ class Target:
         bank: Candidates.
         members: Which of them are in the batch, [C].
         gradient_of: Of candidates, at the global weights.
+        masked_of: What a mask makes of candidates, at the global weights.
     """
 
     batch: TextBatch
@@ -49,6 +52,7 @@ class Target:
     bank: Sequence[Tokens]
     members: NDArray[np.bool_]
     gradient_of: GradientOf
+    masked_of: MaskedOf
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,9 @@ def _candidates(seen: Observation, target: Target) -> Table:
         GradientComparison(gradient_of=known),
         GradientComparison(BIASES_AND_NORMS, "comparison of biases and norms", known),
         GradientComparison(POSITIONS, "comparison of positions", known),
+        MaskedComparison("centred cosine", target.masked_of),
+        MaskedComparison("likelihood ratio", target.masked_of),
+        NoiseSize(target.masked_of),
     ]
     return candidate_figures(attacks, seen, target)
 
@@ -137,8 +144,8 @@ GROUPS: Mapping[str, Group] = {
     for group in (
         Group(PAPER, _paper, {1: 20, 4: 5}, nulls=3),
         Group("channels", _channels, {1: 8, 4: 3}),
-        Group("adaptive", _adaptive, {1: 4}),
-        Group("matching", _matching, {1: 3}),
+        Group("adaptive", _adaptive, {1: 3}),
+        Group("matching", _matching, {1: 2}),
         Group(MEDIAN, _median, {1: 4}, several=True),
         Group("candidates", _candidates, {1: 24, 4: 8}),
     )

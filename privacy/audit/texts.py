@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fglguard.errors import PrivacyError
-from privacy.attacks.observation import Observation
+from privacy.attacks.observation import Observation, Tokens
 from privacy.attacks.remembered_gradients import RememberedGradients
-from privacy.audit.findings import Figure, Finding, Trial, average, means
+from privacy.attacks.text_candidates import RememberedMasks
+from privacy.audit.findings import Finding, Trial, compared, means
 from privacy.audit.observing import observe, observe_mean, observe_null
 from privacy.audit.sentences import sentences
 from privacy.audit.text_groups import GROUPS, PAPER, Group, Target
@@ -113,8 +114,9 @@ class _Case:
         if audit.bank <= size:
             raise PrivacyError(f"bank: expected more than a batch's {size} texts, got {audit.bank}")
         self._audit, self._victim, self._size = audit, victim, size
-        self._bank = _distinct_texts(audit, victim)
+        self._bank, self._strangers = _distinct_texts(audit, victim, size)
         self._gradient_of = RememberedGradients(victim.model)
+        self._masked_of = RememberedMasks(self._gradient_of)
         self.name = f"{audit.family}, {size} text{'s' * (size > 1)}"
 
     def run(self, group: Group, count: int) -> list[Finding]:
@@ -156,28 +158,28 @@ class _Case:
                     seen = self._observe(group, target.batch, mask, times, number)
                     scored[privacy, times].append(Trial(group.attack(seen, target)))
                 for draw in range(0 if plain else group.nulls):
-                    noise = self._noise(target.batch, mask, number, draw)
+                    noise = self._noise(mask, number, draw)
                     nulls[privacy, draw].append(Trial(group.attack(noise, target)))
         bare = means(scored["none", 1])
         found = []
         for privacy in masks:
-            null = average(means(nulls[privacy, draw]) for draw in range(group.nulls))
+            plain = privacy == "none"
+            guessed = [nulls[privacy, draw] for draw in range(0 if plain else group.nulls)]
             for times in exports:
-                reached = means(scored[privacy, 1 if privacy == "none" else times])
-                for attack, figures in reached.items():
-                    told = {
-                        key: Figure(score, null.get(attack, {}).get(key), bare[attack][key])
-                        for key, score in figures.items()
-                    }
-                    found.append(
-                        Finding(name, group.name, attack, privacy, times, told, self._size, count)
-                    )
+                reached = compared(scored[privacy, 1 if plain else times], guessed, bare)
+                found += [
+                    Finding(name, group.name, attack, privacy, times, told, self._size, count)
+                    for attack, told in reached.items()
+                ]
         return found
 
-    def _noise(self, batch: TextBatch, mask: Mask, number: int, draw: int) -> Observation:
-        """No attack looks at how loud an export is on the whole: one T stands for all."""
+    def _noise(self, mask: Mask, number: int, draw: int) -> Observation:
+        """Of the sizes that texts outside of the bank would have got: one T stands for all."""
         seed = (*self._seed(number), draw)
-        return observe_null(self._victim.model, batch, *mask, seed=seed)
+        chosen = np.random.default_rng(seed).choice(len(self._strangers), self._size, replace=False)
+        texts = tuple(self._strangers[row] for row in chosen)
+        stranger = TextBatch(texts, self._victim.batch([""] * self._size).labels)
+        return observe_null(self._victim.model, stranger, *mask, seed=seed)
 
     def _observe(
         self,
@@ -201,17 +203,27 @@ class _Case:
         texts = tuple(self._bank[row] for row in rows)
         labels = self._victim.batch([""] * self._size).labels
         return Target(
-            TextBatch(texts, labels), max(map(len, texts)), self._bank, members, self._gradient_of
+            TextBatch(texts, labels),
+            max(map(len, texts)),
+            self._bank,
+            members,
+            self._gradient_of,
+            self._masked_of,
         )
 
 
-def _distinct_texts(audit: TextAudit, victim: Victim) -> list[tuple[int, ...]]:
-    """Texts that the model was not trained on, unlike each other also once cut."""
-    drawn = victim.encode(sentences(4 * audit.bank, audit.seed + 1), audit.length)
-    texts = list(dict.fromkeys(drawn))[: audit.bank]
-    if len(texts) < audit.bank:
+def _distinct_texts(
+    audit: TextAudit, victim: Victim, size: int
+) -> tuple[Sequence[Tokens], Sequence[Tokens]]:
+    """Texts that the model was not trained on, unlike each other also once cut: bank and others.
+
+    The others, of which null baselines are made, are `size` at least.
+    """
+    drawn = victim.encode(sentences(8 * audit.bank, audit.seed + 1), audit.length)
+    texts = list(dict.fromkeys(drawn))
+    if len(texts) < audit.bank + size:
         raise PrivacyError(
-            f"bank: expected {audit.bank} texts of {audit.length} tokens, unlike each other; the "
-            f"sentences at hand make {len(texts)}"
+            f"bank: expected {audit.bank} texts of {audit.length} tokens, unlike each other, and "
+            f"{size} more; the sentences at hand make {len(texts)}"
         )
-    return texts
+    return texts[: audit.bank], texts[audit.bank :]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -42,13 +43,15 @@ def summary(audit: Audit) -> dict[str, float]:
     `undefended.FIGURE.min` is the lowest over all cases with the smallest batch of what the best
     attack reaches without a mask; `MASK.FIGURE.max` the highest of any attack in any case,
     `MASK.paper_attack.FIGURE.max` that of the paper's, and `MASK.over_null.max` how far the best of
-    a family lies above the best of it on pure noise. Ablations are left out. What was measured of
-    utility stands under its own keys, such as `detector.auroc.MASK`.
+    a family lies above the best of it on pure noise, with `MASK.over_null.error` the standard error
+    of that same difference (left out where it is that of one batch). Ablations are left out. What
+    was measured of utility stands under its own keys, such as `detector.auroc.MASK`.
     """
     least = min(finding.exports for finding in audit.findings)
     smallest = min(finding.size for finding in audit.findings)
     best: dict[tuple[str, str], float] = {}
     figures: dict[str, float] = {}
+    worst: dict[str, float] = {}
     for finding in audit.findings:
         if finding.exports != least or finding.privacy not in LADDER:
             continue
@@ -61,8 +64,12 @@ def summary(audit: Audit) -> dict[str, float]:
             reached = {f"{finding.privacy}.{name}.max": figure.score}
             if finding.family == PAPER:
                 reached[f"{finding.privacy}.paper_attack.{name}.max"] = figure.score
-            if finding.attack == BEST:
-                reached[f"{finding.privacy}.over_null.max"] = figure.over_null
+            over = f"{finding.privacy}.over_null"
+            if finding.attack == BEST and figure.over_null > worst.get(over, -math.inf):
+                worst[over] = figures[f"{over}.max"] = figure.over_null
+                figures.pop(f"{over}.error", None)
+                if figure.error is not None:
+                    figures[f"{over}.error"] = figure.error
             for key, value in reached.items():
                 figures[key] = max(value, figures.get(key, value))
     for (_, name), score in best.items():

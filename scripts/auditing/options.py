@@ -29,6 +29,7 @@ DEFAULTS = {
     "seed": "0",
     "utility": "",
     "seeds": "3",
+    "workers": "0",
 }
 
 
@@ -51,6 +52,7 @@ class Options:
         seed: Of everything.
         utility: Silos on which whole federations say what masks cost in AUROC; None: not measured.
         seeds: Federations under each mask.
+        workers: Processes that families of transformers are audited in; 0: one a core.
         quick: Few batches and few candidates.
         json: File that gets the summary's figures; None: none.
         gates: Bounds on figures.
@@ -70,6 +72,7 @@ class Options:
     seed: int
     utility: Path | None
     seeds: int
+    workers: int
     quick: bool
     json: Path | None
     gates: tuple[Gate, ...]
@@ -116,6 +119,7 @@ def read_options(arguments: Sequence[str] | None, description: str | None) -> Op
         seed=_number("seed", values["seed"], 0),
         utility=Path(values["utility"]) if values["utility"] else None,
         seeds=_number("seeds", values["seeds"], 1),
+        workers=_number("workers", values["workers"], 0),
         quick=parsed.quick,
         json=parsed.json,
         gates=tuple(read_gate(text) for text in parsed.gate),

@@ -6,6 +6,7 @@ from fglguard.errors import ReportError
 from fglguard.evaluation.report.style import STYLE
 from fglguard.evaluation.report.svg import figure, inline_svg, place_axes
 from fglguard.evaluation.report.theme import colour, series, stylesheet
+from privacy.audit.detectors import MEMBERSHIP
 from privacy.audit.findings import Audit
 from scripts.auditing.table import (
     FAMILIES,
@@ -26,7 +27,7 @@ from scripts.auditing.table import (
 
 _UNDRAWN = ("token_recall", "token_precision")
 """Figures that follow ROUGE-1."""
-_PARTS = ("comparison", "span", "vocabulary")
+_PARTS = tuple(MEMBERSHIP)
 """Families whose best stands under `episodes` already."""
 _HEIGHT = 2.4
 _NULL = "muted"

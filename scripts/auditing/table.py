@@ -21,6 +21,8 @@ FIGURES: Mapping[str, str] = {
 FAMILIES: Mapping[str, str] = {
     "episodes": "episodes",
     "comparison": "- comparison",
+    "known_mask": "- through the mask",
+    "noise_size": "- noise size",
     "span": "- span check",
     "vocabulary": "- vocabulary",
     "utterances": "utterances",
@@ -34,7 +36,8 @@ FAMILIES: Mapping[str, str] = {
 }
 _DETECTOR_LEGEND = (
     "episodes: which candidate was in the batch, best of all attacks, and below it those that "
-    "compare updates, check spans, or look at the words touched. utterances: which vector was. "
+    "compare updates, as they are or as the mask would have them, look at how loud its noise is, "
+    "check spans, or look at the words touched. utterances: which vector was. "
     "words: which hashed words were touched. "
 )
 _TEXT_LEGEND = (
@@ -42,7 +45,8 @@ _TEXT_LEGEND = (
     "span checks on MLP contraction and head, on Q and V alone, rows of the head. knowing of "
     "noise: longest rows, matched filters, truncated SVD, robust PCA. on the median: the first "
     "two on the median of T exports; all others look at the mean. which of a bank: the bank of "
-    "sentences and the comparison of gradients. "
+    "sentences, the comparison of gradients, as they are and as the mask would have them, and of "
+    "the size of noise. "
 )
 _LEGEND = (
     "Recall of candidates is at no false positive. Each line is the best attack of its kind, "

@@ -1,17 +1,19 @@
 """The audit of families of transformers, on texts made here."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fglguard.settings import PrivacySettings
+from privacy.attacks.defence import Defence
 from privacy.audit.findings import Audit, Finding
 from privacy.audit.text_groups import GROUPS, Group
 from privacy.audit.texts import TextAudit, audit_texts, audited_victim
 from privacy.plans import Operation, operation_of, plan_of
 from privacy.roles import parts_of
-from privacy.signals import Strength
 from scripts.auditing.masks import run_settings
 from scripts.auditing.options import Options
+from scripts.auditing.processes import in_processes
 
 BATCHES = (1, 4)
 QUICK_TRIALS, QUICK_STEPS = 2, 20
@@ -29,11 +31,13 @@ def audit_transformers(
         PrivacyError: No attack takes batches of the sizes asked for.
     """
     masks = {name: run_settings(name, options.budget).privacy for name in options.privacies}
-    findings: list[Finding] = []
+    audits = {family: _audit(options, family, masks) for family in families}
+    if options.workers == 1 or len(families) == 1:
+        found = [audit_texts(audit, progress) for audit in audits.values()]
+    else:
+        found = in_processes(_audited, audits, options.workers)
     open_tensors: dict[str, list[str]] = {}
-    audits = [_audit(options, family, masks) for family in families]
-    for audit in audits:
-        findings += audit_texts(audit, progress)
+    for audit in audits.values():
         parts = parts_of(audited_victim(replace(audit, warm_steps=0)).model)
         for name in masks:
             plan = plan_of(masks[name].name)
@@ -42,27 +46,27 @@ def audit_transformers(
             ]
     return Audit(
         model=options.model,
-        settings=_record(options, audits[0], masks),
-        findings=findings,
+        settings=_record(options, audits[families[0]], masks),
+        findings=[finding for findings in found for finding in findings],
         open_tensors=open_tensors,
         overhead={},
         notes=_notes(options),
     )
 
 
+def _audited(audit: TextAudit) -> list[Finding]:
+    return audit_texts(audit, _tell)
+
+
+def _tell(text: str) -> None:
+    """A worker's progress, where that of its parent goes."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def _audit(options: Options, family: str, masks: dict[str, PrivacySettings]) -> TextAudit:
     audit = TextAudit(
         family=family,
-        strengths={
-            mask.name: Strength(
-                level=mask.level,
-                exports=mask.exports,
-                kappa=mask.kappa,
-                clip=mask.clip,
-                kept=mask.kept,
-            )
-            for mask in masks.values()
-        },
+        strengths={mask.name: Defence.of(mask).strength for mask in masks.values()},
         exports=options.exports,
         batches=options.batches or BATCHES,
         groups=_groups(options),

@@ -108,6 +108,7 @@ def test_the_audit_of_the_papers_detector_and_a_broken_gate(audit, capsys):
             "exports=1",
             "--gate",
             "recall=0.05",
+            "trials=2",
             preset="paper",
         )
         == 1
@@ -148,6 +149,7 @@ def test_the_audit_of_a_transformer(tmp_path, capsys):
         (["model=gpt2,detector:small"], "model: expected one detector by itself, or families of"),
         (["model=gpt3"], "did you mean gpt2?"),
         (["model=gpt2", "attacks=span"], "attacks: expected one of all, paper, channels"),
+        (["workers=-1"], "workers: expected whole numbers of at least 0, got '-1'"),
         (["path=nowhere"], "nowhere: expected a silo or a folder of silos"),
     ],
 )

@@ -1,18 +1,30 @@
+import copy
+
 import numpy as np
 import pytest
 import torch
 
 from fglguard.detector import build_detector
+from fglguard.parameters import flatten, layout
 from fglguard.settings import PrivacySettings
-from fglguard.training import TrainingSettings
-from privacy.audit.detector_exports import _masked_idle, masked_client, noise_alone
+from fglguard.training import TrainingSettings, train_locally
+from privacy.audit.detector_exports import masked_client, noise_alone
+from privacy.noise import SeededNoise
+from privacy.update_mask import UpdateMask
 
 TRAINING = TrainingSettings(epochs=2, batch_size=4, optimizer="sgd", learning_rate=0.1)
 
 
 def privacy(name="none", level="bbp"):
     return PrivacySettings(
-        name=name, mode="delta", level=level, exports=1, kappa=1.0, kept=1.0, minimum_graphs=1
+        name=name,
+        mode="delta",
+        level=level,
+        exports=1,
+        kappa=1.0,
+        clip=1.0,
+        kept=1.0,
+        minimum_graphs=1,
     )
 
 
@@ -36,15 +48,48 @@ def test_one_step_of_descent_is_the_gradient(client_of):
         torch.testing.assert_close(prox.plain[name], 0.1 * gradient, atol=1e-6, rtol=1e-3)
 
 
-def test_what_decay_alone_does_is_taken_off(client_of):
-    """Zero gradients and two steps over six graphs twice: theta (1 - (1 - .1 * .5)^4)."""
+def test_what_decay_alone_does_is_no_part_of_it(make_graphs):
+    """Weights of a feature that is 0 in every graph change by decay alone: nothing is left."""
     decaying = TrainingSettings(**{**vars(TRAINING), "weight_decay": 0.5})
-    detector, client = client_of("fedprox", training=decaying)
-    for name, parameter in detector.named_parameters():
-        torch.testing.assert_close(client.idle[name], parameter.detach() * (1 - 0.95**4))
-    exported, _ = client.export()
-    name = "layers.0.node_projection"
-    assert torch.equal(exported[name], client.plain[name] - client.idle[name])
+    graphs = make_graphs(6)
+    graphs.x[:, 0] = 0
+    detector = build_detector("paper", graphs.dimension, seed=0)
+    client = masked_client(detector, graphs, "fedprox", decaying, privacy(), (0,))
+    weights = client.plain["layers.0.node_projection"]
+    assert not weights[:, 0].any()
+    assert weights[:, 1].all()
+
+
+@pytest.mark.parametrize("name", ["none", "aegis", "aegis_extended"])
+def test_the_attacker_sees_what_a_client_sends(make_graphs, name):
+    """As `client.app` masks: sent + idle + mask(trained - sent - idle), with the same noise.
+
+    The same seed draws the same noise, whichever sign the change has; sigma is measured on the same
+    numbers, float32's rounding of decay among them.
+    """
+    decaying = TrainingSettings(**{**vars(TRAINING), "weight_decay": 0.5, "proximal_mu": 0.1})
+    graphs = make_graphs(6)
+    detector = build_detector("paper", graphs.dimension, seed=0)
+    client = masked_client(detector, graphs, "fedprox", decaying, privacy(name), (0,))
+    exported, sigma = client.export()
+    own = copy.deepcopy(detector)
+    mask = UpdateMask(own, privacy(name), SeededNoise((0,)))
+    sent = flatten(own)
+    report = train_locally(own, graphs, None, decaying, (0,))
+    trained, idle = flatten(own), decaying.idle_share(report.steps)
+    update = mask.update(sent, trained, idle)
+    assert mask.sigma == pytest.approx(sigma, rel=1e-2)
+    for place in layout(own):
+        if place.name not in exported:
+            continue
+        still = sent[place.span] * idle
+        change = (trained - sent)[place.span] - still
+        noise = (update - sent)[place.span] - still - change
+        ours = (
+            exported[place.name].reshape(-1).numpy() - client.plain[place.name].reshape(-1).numpy()
+        )
+        loud = max(np.abs(ours).max(), 1e-3)
+        np.testing.assert_allclose(noise, ours, atol=5e-3 * loud)
 
 
 def test_the_clients_detector_still_holds_the_global_weights(client_of):
@@ -81,33 +126,18 @@ def test_averaging_shrinks_the_noise(client_of):
     assert left == pytest.approx(seen[64].sigma[name], rel=0.1)
 
 
-def test_noise_alone_has_the_same_sizes_and_no_signal(client_of):
-    _, client = client_of(name="aegis")
-    ((_, seen),) = client.observe([1])
-    (noise,) = noise_alone(client, seen, seed=3).exports
+def test_noise_alone_has_another_batchs_sizes_and_no_signal(client_of):
+    """Both are sums over 256 * 24 numbers of the stranger's sigma and of its open head's norm."""
+    _, stranger = client_of(name="aegis")
+    seen = noise_alone(stranger, seed=3)
+    (noise,) = seen.exports
     name = "layers.0.node_projection"
-    assert float(noise[name].std()) == pytest.approx(seen.sigma[name], rel=0.05)
-    (export,) = seen.exports
+    export, sigma = stranger.export()
+    assert seen.sigma == sigma
+    assert float(noise[name].std()) == pytest.approx(sigma[name], rel=0.05)
     open_size = float(export["head_weight"].square().mean().sqrt())
     assert float(noise["head_weight"].std()) == pytest.approx(open_size, rel=0.2)
     cosine = torch.nn.functional.cosine_similarity(
-        noise[name].flatten(), client.plain[name].flatten(), dim=0
+        noise[name].flatten(), stranger.plain[name].flatten(), dim=0
     )
     assert abs(float(cosine)) < 5 / np.sqrt(noise[name].numel())
-
-
-def test_uniformised_rows_lose_what_is_left_of_decay_in_them(make_graphs):
-    """Decay of lengths 1, 2, 4 beside data in the third row alone, which makes it 8.
-
-    The bound is the median of 1, 2, 8, which is 2: rows come out as 1, 2, 2 and decay's share as
-    1, 2, 2, so that nothing is left of the rows without data.
-    """
-    detector = build_detector("small", 8, seed=0)
-    idle = torch.zeros_like(detector.text_weight)
-    idle[:3, 0] = torch.tensor([1.0, 2.0, 4.0])
-    plain = idle.clone()
-    plain[2] = 8.0
-    expected = _masked_idle(
-        detector, {"text_weight": plain}, {"text_weight": idle}, privacy("aegis")
-    )
-    assert expected["text_weight"][:3, 0].tolist() == [1, 2, 2]
