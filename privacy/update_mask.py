@@ -18,6 +18,19 @@ from privacy.signals import Strength
 
 FlatVector = NDArray[np.float32]
 
+_DUST = 2.0**-18
+"""Of a parameter: 64 units of a float32's last place."""
+
+
+def without_idle(sent: FlatVector, change: FlatVector, idle: float) -> FlatVector:
+    """A change without what decay alone does to the parameters, idle * sent.
+
+    What rounding leaves of that is no change either: it would pass for a part, or a row, that data
+    touched, and set the size of its noise.
+    """
+    left = change - sent * np.float32(idle)
+    return np.where(np.abs(left) <= _DUST * np.abs(sent), np.float32(0), left)
+
 
 class UpdateMask:
     """Masks a model's gradients (mode `gradient`) or its exported change (mode `delta`).
@@ -94,10 +107,12 @@ class UpdateMask:
         """
         if self._settings.name == "none" or self._settings.mode == "gradient":
             return trained
-        still = np.zeros_like(sent)
+        change, exported = trained - sent, sent.copy()
         for place, _ in self._trained:
-            still[place.span] = sent[place.span] * np.float32(idle)
-        return sent + still + self.change(trained - sent - still)
+            part = sent[place.span]
+            exported[place.span] += part * np.float32(idle)
+            change[place.span] = without_idle(part, change[place.span], idle)
+        return exported + self.change(change)
 
     def change(self, change: FlatVector) -> FlatVector:
         """A change of parameters, or another vector [P] of gradients, masked in mode `delta`."""

@@ -20,7 +20,7 @@ from privacy.attacks.defence import Defence
 from privacy.attacks.episode_bank import idle_change, take_change
 from privacy.attacks.observation import Export, Observation
 from privacy.noise import SeededNoise
-from privacy.update_mask import FlatVector, UpdateMask
+from privacy.update_mask import FlatVector, UpdateMask, without_idle
 
 Mode = Literal["fedsgd", "fedprox"]
 
@@ -108,7 +108,10 @@ def masked_client(
         steps = train_locally(own, batch, None, training, seed).steps
         change, share = take_change(own, start, {}), training.idle_share(steps)
         plain = {name: values - idle[name] for name, values in change.items()}
-        given = {name: values + start[name] * share for name, values in change.items()}
+        given = {
+            name: -torch.from_numpy(without_idle(start[name].numpy(), -values.numpy(), share))
+            for name, values in change.items()
+        }
         if privacy.name == "none":
             given = plain
     return MaskedClient(own, plain, given, mask, Defence.of(privacy))
