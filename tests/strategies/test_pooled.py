@@ -85,5 +85,5 @@ def test_a_real_site_refuses(federation, tmp_path, make_episode):
     )
     (reply,) = grid.send_and_receive(messages)
     assert reply.error.reason.startswith(
-        "SettingsError: site a-0: strategy.name: pooled needs all clients' episodes in one place"
+        "SettingsError: strategy.name: pooled needs all clients' episodes in one place"
     )

@@ -70,7 +70,7 @@ def test_a_clients_state_of_another_size_fails_by_name(federation):
     ours.round(2)
     (failure,) = ours.observer.failures
     assert failure.member.site == "b-0"
-    assert "StateError: site b-0: client state: control: expected " in failure.reason
+    assert "StateError: client state: control: expected " in failure.reason
     assert "got 5" in failure.reason
 
 
