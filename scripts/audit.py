@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from fglguard.errors import FglguardError
+from fglguard.files import require_folder_of
 from scripts.auditing.files import write_audit, write_summary
 from scripts.auditing.gate import blunt, broken
 from scripts.auditing.models import run_audit
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console, progress = Console(), Console(stderr=True)
     try:
         options = read_options(arguments, __doc__)
+        if options.json is not None:
+            require_folder_of(options.json)
         audit = run_audit(options, lambda text: progress.print(text, highlight=False))
         print_audit(audit, console)
         for file in write_audit(audit, options.out):

@@ -15,6 +15,8 @@ from scripts.key_values import named
 
 ALL_TEXT = "all-text"
 """Stands for every family of transformers."""
+_TEXT_FIGURES = ("rouge1", "token_recall", "token_precision", "auc", "recall")
+_DETECTOR_FIGURES = ("auc", "recall", "word_recall", "word_precision")
 _DETECTORS = {f"detector:{preset}": preset for preset in PRESETS}
 
 
@@ -22,12 +24,15 @@ def run_audit(options: Options, progress: Callable[[str], None]) -> Audit:
     """Audit the model that was asked for, or several families of transformers in one table.
 
     Raises:
-        SettingsError: A model or an attack is unknown, the text lists those known; or a detector
+        SettingsError: A model, an attack or a gate's figure is unknown, the text lists those known; or a detector
             was asked for beside something else.
     """
     known = [*_DETECTORS, *FAMILIES, ALL_TEXT]
     asked = [named("model", name.strip(), known) for name in options.model.split(",")]
     detector = [name for name in asked if name in _DETECTORS]
+    figures = _DETECTOR_FIGURES if detector else _TEXT_FIGURES
+    for gate in options.gates:
+        named("gate", gate.figure, figures)
     if not detector:
         _check_attacks(options, tuple(GROUPS))
         wanted = FAMILIES if ALL_TEXT in asked else asked
