@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from fglguard.errors import PrivacyError
+from fglguard.settings import PrivacySettings
 from privacy.levels import Level, flood_sigma, largest_singular_value, row_sigma, whole_sigma
 from privacy.plans import Operation, Plan, operation_of
 from privacy.roles import Part
@@ -37,6 +38,22 @@ class Strength:
     clip: float = 1.0
     kept: float = 1.0
     candidates: int = 30_522
+
+    @classmethod
+    def of(cls, settings: PrivacySettings, looks: int = 1) -> "Strength":
+        """What a run's `privacy` settings mean.
+
+        Args:
+            settings: The run's.
+            looks: How many looks at the same data one export gives: a budget of T * looks.
+        """
+        return cls(
+            level=settings.level,
+            exports=settings.exports * looks,
+            kappa=settings.kappa,
+            clip=settings.clip,
+            kept=settings.kept,
+        )
 
 
 @dataclass(frozen=True, eq=False)

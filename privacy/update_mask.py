@@ -59,13 +59,7 @@ class UpdateMask:
         self._settings = settings
         self._noise = noise
         self._plan = plan_of(settings.name)
-        self._strength = Strength(
-            level=settings.level,
-            exports=settings.exports * looks,
-            kappa=settings.kappa,
-            clip=settings.clip,
-            kept=settings.kept,
-        )
+        self._strength = Strength.of(settings, looks)
         parts = parts_of(model)
         freeze(parts, self._plan)
         places = zip(layout(model), parts, strict=True)

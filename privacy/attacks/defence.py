@@ -24,13 +24,4 @@ class Defence:
     @classmethod
     def of(cls, settings: PrivacySettings) -> Defence:
         """What a run's `privacy` settings mean, for a client whose export is one masked vector."""
-        return cls(
-            plan_of(settings.name),
-            Strength(
-                level=settings.level,
-                exports=settings.exports,
-                kappa=settings.kappa,
-                clip=settings.clip,
-                kept=settings.kept,
-            ),
-        )
+        return cls(plan_of(settings.name), Strength.of(settings))
