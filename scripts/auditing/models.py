@@ -24,8 +24,8 @@ def run_audit(options: Options, progress: Callable[[str], None]) -> Audit:
     """Audit the model that was asked for, or several families of transformers in one table.
 
     Raises:
-        SettingsError: A model, an attack or a gate's figure is unknown, the text lists those known; or a detector
-            was asked for beside something else.
+        SettingsError: A model, an attack or a gate's figure is unknown, the text lists those known;
+            or a detector was asked for beside something else.
     """
     known = [*_DETECTORS, *FAMILIES, ALL_TEXT]
     asked = [named("model", name.strip(), known) for name in options.model.split(",")]

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fglguard.settings import PrivacySettings
-from privacy.attacks.defence import Defence
 from privacy.audit.findings import Audit, Finding
 from privacy.audit.text_groups import GROUPS, Group
 from privacy.audit.texts import TextAudit, audit_texts, audited_victim
 from privacy.plans import Operation, operation_of, plan_of
 from privacy.roles import parts_of
+from privacy.signals import Strength
 from scripts.auditing.masks import run_settings
 from scripts.auditing.options import Options
 from scripts.auditing.processes import in_processes
@@ -66,7 +66,7 @@ def _tell(text: str) -> None:
 def _audit(options: Options, family: str, masks: dict[str, PrivacySettings]) -> TextAudit:
     audit = TextAudit(
         family=family,
-        strengths={mask.name: Defence.of(mask).strength for mask in masks.values()},
+        strengths={mask.name: Strength.of(mask) for mask in masks.values()},
         exports=options.exports,
         batches=options.batches or BATCHES,
         groups=_groups(options),
