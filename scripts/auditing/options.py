@@ -50,7 +50,9 @@ class Options:
         encoder: Whose vectors the silo's graphs hold.
         out: Folder of the Markdown, JSON and HTML files.
         seed: Of everything.
-        utility: Silos on which whole federations say what masks cost in AUROC; None: not measured.
+        utility: Of a detector, silos on which whole federations say what masks cost in AUROC; of
+            families of transformers anything, such as `text`: what masks cost them in perplexity,
+            accuracy and time. None: not measured.
         seeds: Federations under each mask.
         workers: Processes that families of transformers are audited in; 0: one a core.
         quick: Few batches and few candidates.

@@ -14,6 +14,7 @@ from privacy.signals import Strength
 from scripts.auditing.masks import run_settings
 from scripts.auditing.options import Options
 from scripts.auditing.processes import in_processes
+from scripts.auditing.text_costs import text_costs
 
 BATCHES = (1, 4)
 QUICK_TRIALS, QUICK_STEPS = 2, 20
@@ -51,6 +52,7 @@ def audit_transformers(
         open_tensors=open_tensors,
         overhead={},
         notes=_notes(options),
+        utility=text_costs(families, options.workers) if options.utility else {},
     )
 
 

@@ -20,7 +20,7 @@ from fglguard.training import TrainingSettings
 from privacy.audit.detector_overhead import detector_overhead
 from privacy.masks import freeze, mask
 from privacy.noise import Noise, SecureNoise, SeededNoise
-from privacy.plans import Privacy, plan_of
+from privacy.plans import LADDER, Privacy, plan_of
 from privacy.roles import parts_of
 from privacy.signals import Strength
 from privacy.text_task import TextBatch, gradient
@@ -77,6 +77,21 @@ def _encoder() -> dict[str, float]:
                 f"minilm.{name}.payload_bytes": float(_payload(model)),
             }
     return figures
+
+
+def step_time_ratios() -> dict[str, float]:
+    """`MASK.step_time_ratio` of MiniLM at batch 16, on texts as long as real utterances."""
+    torch.set_num_threads(1)
+    plain = _minilm()
+    texts = _texts(LENGTHS["real"], plain.config.vocab_size)
+    undefended = _step(plain, texts, "none", SeededNoise((0,)))
+    return {
+        f"{privacy}.step_time_ratio": _in_turns(
+            undefended, _step(_minilm(), texts, privacy, SecureNoise())
+        )[1]
+        for privacy in LADDER
+        if privacy != "none"
+    }
 
 
 def _minilm() -> PreTrainedModel:
