@@ -168,7 +168,7 @@ def _train(
     )
     mask.require_enough(report.graphs)
     idle = training.idle_share(report.steps)
-    exported = mask.update(parameters, flatten(detector), idle)
+    exported = mask.update(parameters, flatten(detector), idle, report.steps)
     outcome = local.finish(detector, exported, mask.change)
     if state is not None:
         state.save(instructions.round, outcome.state, instructions.since)

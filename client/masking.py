@@ -19,12 +19,13 @@ from privacy.update_mask import UpdateMask
 FLOOR = "require-privacy"
 """Key of a SuperNode's node config."""
 
-_UNTOLD: Mapping[Privacy, tuple[str, ...]] = {
-    "none": (),
-    "aegis": ("proximal", "update_norm"),
-    "aegis_extended": ("loss", "term", "proximal", "update_norm"),
+_COUNTS = ("steps", "graphs", "nodes")
+_TOLD: Mapping[Privacy, tuple[str, ...]] = {
+    "none": tuple(field.name for field in dataclasses.fields(TrainingReport)),
+    "aegis": ("loss", "term", *_COUNTS),
+    "aegis_extended": _COUNTS,
 }
-"""Figures of local training that a mask keeps at the site."""
+"""Figures of local training that a mask lets go; what is not named here stays at the site."""
 
 _NOISE = 0x4D41534B
 """Parts the noise's seed from that of the shuffles."""
@@ -86,10 +87,12 @@ def report_of(
     """What a reply says of local training.
 
     Norms of what was trained are numbers of their own about the data, which the server can take of
-    the masked export: no mask returns them. A round's mean loss under a known model is one equation
-    about who is in the batch; `aegis_extended` returns none.
+    the masked export: no mask returns them. A round's mean loss under a known model, or the number
+    of agents in its graphs, is one equation about who is in the batch: `aegis_extended` returns
+    none, and the client's weight is then its number of graphs.
     """
-    told = dataclasses.asdict(training)
-    for figure in _UNTOLD[settings.name]:
-        del told[figure]
+    known = dataclasses.asdict(training)
+    told = {name: known[name] for name in _TOLD[settings.name]}
+    if settings.name == "aegis_extended":
+        told["nodes"] = training.graphs
     return {**told, **mask.figures()}

@@ -8,6 +8,8 @@ from privacy.levels import Level
 from privacy.plans import LADDER, Privacy
 
 _LEVELS: tuple[Level, ...] = get_args(Level)
+_BINS = 100
+"""Of a histogram: in many more, every score stands alone."""
 _LEAST: dict[Privacy, tuple[Level, float, int]] = {
     "none": ("edge", float("inf"), 1),
     "aegis": ("bbp", 1.0, 16),
@@ -42,8 +44,11 @@ def require_floor(run: RunSettings, floor: str) -> None:
         short.append(f"privacy.kappa is {settings.kappa:g}, expected at most {kappa:g}")
     if settings.minimum_graphs < graphs:
         short.append(f"privacy.minimum_graphs is {settings.minimum_graphs}, expected {graphs}")
-    if floor == "aegis_extended" and run.calibration.scores != "histogram":
-        short.append("calibration.scores is pairs, expected histogram")
+    if floor == "aegis_extended":
+        if run.calibration.scores != "histogram":
+            short.append("calibration.scores is pairs, expected histogram")
+        if run.calibration.bins > _BINS:
+            short.append(f"calibration.bins is {run.calibration.bins}, expected at most {_BINS}")
     if short:
         raise PrivacyError(
             f"this site takes part only with privacy={floor} or more (require-privacy in its node "

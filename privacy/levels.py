@@ -29,6 +29,8 @@ ROW_SHIFT = 1 / 3
 _DIRECTION = 20
 """Seed of the random direction that power iteration starts from."""
 _LEAST_PRODUCTS = 3
+_LOUDEST = 1e30
+"""Noise is rounded in float32, by way of numbers 10^5 times as large."""
 
 
 def flood_sigma(
@@ -127,7 +129,7 @@ def checked_sigma(sigma: float) -> float:
     Raises:
         PrivacyError: It is zero, infinite or not a number: nothing would be hidden, or all lost.
     """
-    if not 0 < sigma < math.inf:
+    if not 0 < sigma < _LOUDEST:
         raise PrivacyError(
             f"expected noise of a size above 0 and finite, got sigma = {sigma:g}: the gradient is "
             f"zero or not finite"

@@ -252,7 +252,8 @@ def _checked_norm(part: Part, gradient: Tensor) -> float:
             f"{part.name}: expected a float32 gradient, got {gradient.dtype}: noise of the right "
             f"size would be rounded away; cast the gradient first"
         )
-    norm = float(gradient.norm())
+    # In double precision: over millions of entries a float32's sum falls short of the length.
+    norm = float(torch.linalg.vector_norm(gradient, dtype=torch.float64))
     if not math.isfinite(norm):
         raise PrivacyError(
             f"{part.name}: the gradient holds NaN or infinity, or its length is beyond a float32's "

@@ -1,5 +1,6 @@
 """One client's masks in one round: on every step's gradient, or once on what it exports."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,17 +20,21 @@ from privacy.signals import Strength
 FlatVector = NDArray[np.float32]
 
 _DUST = 2.0**-18
-"""Of a parameter: 64 units of a float32's last place."""
+"""Of a parameter, up to 32 steps: 64 units of a float32's last place."""
+_ROUNDING = 1e-3
+"""Of an exponent: what is a power of two but for rounding stays one."""
 
 
-def without_idle(sent: FlatVector, change: FlatVector, idle: float) -> FlatVector:
-    """A change without what decay alone does to the parameters, idle * sent.
+def without_idle(sent: FlatVector, change: FlatVector, idle: float, steps: int) -> FlatVector:
+    """A change without what decay alone does to the parameters, idle * sent, in so many steps.
 
     What rounding leaves of that is no change either: it would pass for a part, or a row, that data
-    touched, and set the size of its noise.
+    touched, and set the size of its noise. Each step rounds by half a unit of a float32's last
+    place, and with a small decay always the same way.
     """
     left = change - sent * np.float32(idle)
-    return np.where(np.abs(left) <= _DUST * np.abs(sent), np.float32(0), left)
+    dust = np.float32(_DUST * max(1, steps / 32))
+    return np.where(np.abs(left) <= dust * np.abs(sent), np.float32(0), left)
 
 
 class UpdateMask:
@@ -90,7 +95,9 @@ class UpdateMask:
             return tuple(gradients)
         return tuple(self._masked(gradients))
 
-    def update(self, sent: FlatVector, trained: FlatVector, idle: float = 0.0) -> FlatVector:
+    def update(
+        self, sent: FlatVector, trained: FlatVector, idle: float = 0.0, steps: int = 1
+    ) -> FlatVector:
         """What to export for the parameters that came and those that local training ended with.
 
         Args:
@@ -98,6 +105,7 @@ class UpdateMask:
             trained: As trained, float32 [P].
             idle: What weight decay alone does to a parameter, as a share of it. No data is in that,
                 so it stays outside of the mask: rows that no data touched would count as touched.
+            steps: In how many steps: each rounds.
         """
         if self._settings.name == "none" or self._settings.mode == "gradient":
             return trained
@@ -105,7 +113,7 @@ class UpdateMask:
         for place, _ in self._trained:
             part = sent[place.span]
             exported[place.span] += part * np.float32(idle)
-            change[place.span] = without_idle(part, change[place.span], idle)
+            change[place.span] = without_idle(part, change[place.span], idle, steps)
         return exported + self.change(change)
 
     def change(self, change: FlatVector) -> FlatVector:
@@ -121,7 +129,10 @@ class UpdateMask:
         return hidden
 
     def figures(self) -> dict[str, float]:
-        """How far each masked tensor stood out of its noise, at most: s1 / sigma, |G|_F / sigma."""
+        """How far each masked tensor stood out of its noise, at most: s1 / sigma, |G|_F / sigma.
+
+        Rounded up to powers of two: exact ones are numbers about the batch that pick it out.
+        """
         return dict(self._figures)
 
     def _masked(self, gradients: Sequence[Tensor]) -> list[Tensor]:
@@ -136,4 +147,5 @@ class UpdateMask:
         for kind, value in (("top", record.top_ratio), ("norm", record.norm_ratio)):
             if value is not None:
                 key = f"mask.{record.name}.{kind}_over_sigma"
-                self._figures[key] = max(value, self._figures.get(key, 0.0))
+                rounded = 2.0 ** math.ceil(math.log2(value) - _ROUNDING) if value else 0.0
+                self._figures[key] = max(rounded, self._figures.get(key, 0.0))

@@ -64,11 +64,11 @@ class ControlVariates(Objective):
         return torch._foreach_add(gradients, self._correction)
 
     def finish(self, detector: Detector, parameters: FlatVector, hide: Hide = unmasked) -> Outcome:
-        """Export c_k+ - c_k, masked, and keep the c_k+ that the server can add up."""
+        """Export c_k+ - c_k, and keep the c_k+ that the server can add up.
+
+        What is masked is c_k+, since the server knows c_k, a sum of what was exported: the noise of
+        earlier rounds in it must not pass for a signal that more noise has to hide.
+        """
         mean = torch._foreach_div(self._total, float(self._steps))
-        control = join_parts(detector, mean)
-        change = control - self._own
-        exported = hide(change)
-        if exported is not change:
-            control = self._own + exported
-        return Outcome({CONTROL_CHANGE: exported}, {CONTROL: control})
+        change = hide(join_parts(detector, mean)) - self._own
+        return Outcome({CONTROL_CHANGE: change}, {CONTROL: self._own + change})

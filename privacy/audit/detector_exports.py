@@ -109,7 +109,9 @@ def masked_client(
         change, share = take_change(own, start, {}), training.idle_share(steps)
         plain = {name: values - idle[name] for name, values in change.items()}
         given = {
-            name: -torch.from_numpy(without_idle(start[name].numpy(), -values.numpy(), share))
+            name: -torch.from_numpy(
+                without_idle(start[name].numpy(), -values.numpy(), share, steps)
+            )
             for name, values in change.items()
         }
         if privacy.name == "none":

@@ -8,6 +8,7 @@ from privacy.floor import require_floor
 from scripts.generate_flower_config import composed
 
 RUNGS = ("none", "aegis", "aegis_extended")
+COUNTED = ("calibration.scores=histogram", "calibration.bins=100")
 
 
 def settings_of(rung, *overrides) -> RunSettings:
@@ -19,10 +20,10 @@ def settings_of(rung, *overrides) -> RunSettings:
 def test_a_run_on_the_floor_or_above_is_taken_part_in(rung, floor) -> None:
     """With the packaged settings of each rung: exactly those below are refused."""
     if RUNGS.index(rung) >= RUNGS.index(floor):
-        require_floor(settings_of(rung, "calibration.scores=histogram"), floor)
+        require_floor(settings_of(rung, *COUNTED), floor)
     else:
         with pytest.raises(PrivacyError, match=rf"privacy={floor} or more.*privacy\.name is"):
-            require_floor(settings_of(rung, "calibration.scores=histogram"), floor)
+            require_floor(settings_of(rung, *COUNTED), floor)
 
 
 def test_the_highest_rung_lets_no_score_out_by_itself() -> None:
@@ -30,6 +31,9 @@ def test_the_highest_rung_lets_no_score_out_by_itself() -> None:
     require_floor(pairs, "aegis")
     with pytest.raises(PrivacyError, match=r"calibration\.scores is pairs, expected histogram"):
         require_floor(pairs, "aegis_extended")
+    fine = settings_of("aegis_extended", COUNTED[0], "calibration.bins=101")
+    with pytest.raises(PrivacyError, match=r"calibration\.bins is 101, expected at most 100"):
+        require_floor(fine, "aegis_extended")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Whole runs with masks: the real ServerApp, strategies and ClientApp on a real silo."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -41,8 +42,8 @@ def test_the_record_says_what_was_masked_and_what_was_open(run_config):
     assert {name: part["size"] for name, part in record["parts"].items()} == sizes
     first = record["parts"]["layers.0.node_projection"]
     assert first["operation"] == "flood"
-    expected = first["size"] ** 0.25 / 2  # T = 4
-    assert first["top_over_sigma"] == pytest.approx(expected, rel=0.01)
+    expected = first["size"] ** 0.25 / 2  # T = 4; told as the next power of two
+    assert first["top_over_sigma"] == 2 ** math.ceil(math.log2(expected))
     opened = {n for n, part in record["parts"].items() if part["operation"] == "open"}
     assert set(record["open"]) == opened
     assert "head_weight" in opened
@@ -124,20 +125,24 @@ def test_no_strategy_exports_a_masked_tensor_as_it_was(run_config, replies, stra
             assert (masked[key][span] == bare[key][span]).mean() < 0.3, (key, name)
 
 
+COUNTS = {"steps", "graphs", "nodes"}
+
+
 @pytest.mark.parametrize(
     ("privacy", "kept"),
     [
-        ("none", {"loss", "term", "proximal", "update_norm"}),
-        ("aegis", {"loss", "term"}),
-        ("aegis_extended", set()),
+        ("none", {"loss", "term", "proximal", "update_norm", *COUNTS}),
+        ("aegis", {"loss", "term", *COUNTS}),
+        ("aegis_extended", COUNTS),
     ],
 )
 def test_replies_hold_no_figure_that_a_mask_keeps(run_config, replies, privacy, kept):
     run(run_config(privacy__name=privacy, privacy__level="bbp", federation__rounds=1))
-    told = {"loss", "term", "proximal", "update_norm"}
-    found = [reply["metrics"].keys() & told for reply in replies if "arrays" in reply]
-    assert len(found) == 4
-    assert all(figures == kept for figures in found)
+    metrics = [reply["metrics"] for reply in replies if "arrays" in reply]
+    assert len(metrics) == 4
+    for told in metrics:
+        assert {name for name in told if not name.startswith("mask.")} == kept
+        assert (told["nodes"] == told["graphs"]) is (privacy == "aegis_extended")
 
 
 def test_few_graphs_in_a_large_silo_are_few(run_config):
@@ -160,6 +165,21 @@ def test_a_control_variate_is_masked_too_and_stays_the_clients_mean(run_config, 
     newest = sorted((folder / "checkpoints").iterdir())[-1]
     control = safetensors.numpy.load_file(newest)["strategy/control"]
     assert control == pytest.approx(sum(own) / 4, abs=1e-5)
+
+
+@pytest.mark.parametrize("privacy", ["aegis", "aegis_extended"])
+@pytest.mark.parametrize("strategy", ["scaffold", "feddc"])
+def test_noise_of_earlier_rounds_is_not_masked_again(run_config, replies, strategy, privacy):
+    """A control variate is as loud in the last round as in the first, up to its mean's share."""
+    run(run_config(**{**MASKED, "privacy__name": privacy}, strategy__name=strategy))
+    lengths = [
+        float(np.linalg.norm(reply["arrays"]["control_change"].numpy()))
+        for reply in replies
+        if "arrays" in reply
+    ]
+    assert len(lengths) == 12
+    # c_k+ - c_k holds the noise of two rounds from the second on: sqrt(2) of the first's length.
+    assert max(lengths[8:]) < 2 * max(lengths[:4])
 
 
 @pytest.mark.parametrize("mode", ["delta", "gradient"])
