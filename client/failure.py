@@ -16,7 +16,7 @@ from fglguard.errors import FglguardError
 logger = logging.getLogger("fglguard")
 
 
-_OWN_NAME = re.compile(r"site [^:\n]+: ")
+_OWN_NAME = re.compile(r"\Asite [^:\n]+: ")
 """What `client.naming` puts before an error's text."""
 
 

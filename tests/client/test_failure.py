@@ -23,3 +23,10 @@ def test_any_other_is_traced_whole_in_a_simulation_and_by_places_alone_at_a_site
     assert whole.startswith("ValueError: what an agent said\nTraceback (most recent call last):")
     told = describe(caught.value, whole=False)
     assert "test_failure.py:" in told and "said" not in told and "\n" not in told
+
+
+def test_only_a_name_at_the_very_start_is_taken_off():
+    """The server puts the site's name before; "this site takes part only with ..." is no name."""
+    told = "this site takes part only with privacy=aegis, and the run hides less: a; b"
+    assert describe(PrivacyError(told), whole=False) == f"PrivacyError: {told}"
+    assert describe(PrivacyError(f"site north: {told}"), whole=False) == f"PrivacyError: {told}"
