@@ -14,6 +14,8 @@ from privacy.plans import Operation, Plan, operation_of
 from privacy.roles import Part
 
 _NOISY = (Operation.UNIFORMISE, Operation.FLOOD)
+_NOTHING = 1e-15
+"""A gradient shorter than this counts as zero: squares of its numbers vanish in a float32."""
 _TOUCHED = 1e-3
 """A row of an embedding counts as touched where it is this long beside the longest: a tied head
 gives every row a little of a gradient, and float32 leaves dust where decay was taken off."""
@@ -114,7 +116,7 @@ def signals(
     for part, gradient, norm, operation in zip(parts, gradients, norms, operations, strict=True):
         if operation not in _NOISY:
             found.append(Signal(operation, gradient))
-        elif norm:
+        elif norm > _NOTHING:
             found.append(_measured(part, gradient, operation, strength))
         else:
             found.append(None)
