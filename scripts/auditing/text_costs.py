@@ -20,7 +20,7 @@ FEDSGD = FineTuning(rounds=60)
 RATES = {
     "none": (0.1, 0.2, 0.4),
     "aegis": (0.1, 0.2, 0.4, 0.8),
-    "aegis_extended": (0.0001, 0.001, 0.01),
+    "aegis_extended": (1e-6, 1e-5, 1e-4),
 }
 """Learning rates that are tried: with more noise, smaller ones."""
 
