@@ -18,7 +18,8 @@ FEW = 8
 class Gate:
     """No family of attacks may beat its null baseline on a masked export by more than `limit`.
 
-    What lies above it by less than two standard errors of the difference counts as chance.
+    What lies above it by less than two standard errors of the difference counts as chance; where
+    there is one batch, and no standard error, nothing does.
 
     Of each family the best attack is looked at, and on pure noise the best as well: one attack's
     own null baseline moves so much with the batch that one of dozens is always far below chance.
@@ -86,7 +87,7 @@ def blunt(audit: Audit, gates: Sequence[Gate]) -> list[str]:
             if finding.batches < FEW
         }
         if few:
-            alone = ", and never breaks on one alone" if min(few.values()) == 1 else ""
+            alone = ", and allows none for one alone" if min(few.values()) == 1 else ""
             told.append(
                 f"gate {gate.figure} is blunt: it looks at two standard errors of fewer than "
                 f"{FEW} batches{alone}, in {'; '.join(few)}"
@@ -109,11 +110,9 @@ def _looked_at(audit: Audit, gate: Gate) -> list[Finding]:
 
 
 def _excess(finding: Finding, gate: Gate) -> float:
-    """How far above limit and margin; without end below where there is no standard error."""
+    """How far above limit and margin; one batch has no standard error, and gets no margin."""
     figure = finding.figures[gate.figure]
-    if figure.error is None:
-        return -math.inf
-    return figure.over_null - gate.limit - MARGIN * figure.error
+    return figure.over_null - gate.limit - MARGIN * (figure.error or 0.0)
 
 
 def _sentence(finding: Finding, gate: Gate) -> str:
