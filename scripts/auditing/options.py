@@ -51,8 +51,8 @@ class Options:
         out: Folder of the Markdown, JSON and HTML files.
         seed: Of everything.
         utility: Of a detector, silos on which whole federations say what masks cost in AUROC; of
-            families of transformers anything, such as `text`: what masks cost them in perplexity,
-            accuracy and time. None: not measured.
+            families of transformers `text`: what masks cost them in perplexity, accuracy and time.
+            None: not measured.
         seeds: Federations under each mask.
         workers: Processes that families of transformers are audited in; 0: one a core.
         quick: Few batches and few candidates.

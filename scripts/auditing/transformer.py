@@ -1,7 +1,7 @@
 """The audit of families of transformers, on texts made here."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from fglguard.settings import PrivacySettings
@@ -22,9 +22,7 @@ COSTLY = ("adaptive", "matching")
 """Kinds that the quick form leaves out unless they are asked for by name."""
 
 
-def audit_transformers(
-    options: Options, families: Sequence[str], progress: Callable[[str], None]
-) -> Audit:
+def audit_transformers(options: Options, families: Sequence[str]) -> Audit:
     """Audit families of transformers, in one table.
 
     Raises:
@@ -33,10 +31,7 @@ def audit_transformers(
     """
     masks = {name: run_settings(name, options.budget).privacy for name in options.privacies}
     audits = {family: _audit(options, family, masks) for family in families}
-    if options.workers == 1 or len(families) == 1:
-        found = [audit_texts(audit, progress) for audit in audits.values()]
-    else:
-        found = in_processes(_audited, audits, options.workers)
+    found = in_processes(_audited, audits, options.workers)
     open_tensors: dict[str, list[str]] = {}
     for audit in audits.values():
         parts = parts_of(audited_victim(replace(audit, warm_steps=0)).model)
@@ -61,7 +56,6 @@ def _audited(audit: TextAudit) -> list[Finding]:
 
 
 def _tell(text: str) -> None:
-    """A worker's progress, where that of its parent goes."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -152,6 +152,8 @@ def test_the_audit_of_a_transformer(tmp_path, capsys):
         (["model=gpt2,detector:small"], "model: expected one detector by itself, or families of"),
         (["model=gpt3"], "did you mean gpt2?"),
         (["model=gpt2", "attacks=span"], "attacks: expected one of all, paper, channels"),
+        (["model=gpt2", "utility=silos"], "utility: expected one of text, got 'silos'"),
+        (["utility=nowhere"], "nowhere: expected a silo or a folder of silos"),
         (["workers=-1"], "workers: expected whole numbers of at least 0, got '-1'"),
         (["path=nowhere"], "nowhere: expected a silo or a folder of silos"),
     ],
