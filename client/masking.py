@@ -76,7 +76,7 @@ def check_floor(context: Context, settings: RunSettings) -> None:
         PrivacyError: See `privacy.floor.require_floor`; or the node config has the key misspelt.
     """
     for key in context.node_config:
-        if "privacy" in key and key != FLOOR:
+        if "privacy" in key.lower() and key != FLOOR:
             raise PrivacyError(f"node config: expected the key {FLOOR}, got {key}")
     require_floor(settings, str(context.node_config.get(FLOOR, "none")))
 

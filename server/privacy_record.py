@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,7 @@ def privacy_record(detector: Detector, settings: PrivacySettings, metrics: Path)
         any client and round; `open`, the names of what was exported as it was.
     """
     plan = plan_of(settings.name)
-    lines = [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()]
-    made = Counter(line["site"] for line in lines if line["kind"] == "train")
-    largest = _largest_ratios(lines)
+    made, largest = _of_clients(metrics)
     parts = {}
     for part in parts_of(detector):
         trains = part.parameter.requires_grad
@@ -75,11 +73,18 @@ def privacy_line(record: dict[str, Any]) -> str:
     )
 
 
-def _largest_ratios(lines: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+def _of_clients(metrics: Path) -> tuple[Counter[str], dict[str, dict[str, float]]]:
+    """Rounds that each site returned an update in, and the largest ratios of each parameter."""
+    made: Counter[str] = Counter()
     largest: dict[str, dict[str, float]] = defaultdict(dict)
-    for line in lines:
-        for key, value in line.items():
-            if key.startswith("mask."):
-                name, _, kind = key.removeprefix("mask.").rpartition(".")
-                largest[name][kind] = max(value, largest[name].get(kind, 0.0))
-    return dict(largest)
+    with metrics.open(encoding="utf-8") as lines:
+        for text in lines:
+            line = json.loads(text)
+            if line["kind"] != "train":
+                continue
+            made[line["site"]] += 1
+            for key, value in line.items():
+                if key.startswith("mask."):
+                    name, _, kind = key.removeprefix("mask.").rpartition(".")
+                    largest[name][kind] = max(value, largest[name].get(kind, 0.0))
+    return made, dict(largest)
