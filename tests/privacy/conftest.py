@@ -9,6 +9,7 @@ import transformers
 
 from fglguard.graph import EpisodeGraph
 from fglguard.packed_graphs import pack
+from fglguard.settings import PrivacySettings
 from privacy.audit.sentences import sentences
 from privacy.audit.victims import Size, make_victim
 
@@ -86,3 +87,17 @@ def make_graphs():
         return pack(graphs, [number % 2 == 0 for number in range(count)])
 
     return make
+
+
+def privacy_settings(name="none", level="bbp"):
+    """A mask by itself: one export, the whole of a signal-to-noise ratio of 1, batches of one."""
+    return PrivacySettings(
+        name=name,
+        mode="delta",
+        level=level,
+        exports=1,
+        kappa=1.0,
+        clip=1.0,
+        kept=1.0,
+        minimum_graphs=1,
+    )

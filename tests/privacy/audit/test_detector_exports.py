@@ -6,26 +6,13 @@ import torch
 
 from fglguard.detector import build_detector
 from fglguard.parameters import flatten, layout
-from fglguard.settings import PrivacySettings
 from fglguard.training import TrainingSettings, train_locally
 from privacy.audit.detector_exports import masked_client, noise_alone
 from privacy.noise import SeededNoise
 from privacy.update_mask import UpdateMask
+from tests.privacy.conftest import privacy_settings
 
 TRAINING = TrainingSettings(epochs=2, batch_size=4, optimizer="sgd", learning_rate=0.1)
-
-
-def privacy(name="none", level="bbp"):
-    return PrivacySettings(
-        name=name,
-        mode="delta",
-        level=level,
-        exports=1,
-        kappa=1.0,
-        clip=1.0,
-        kept=1.0,
-        minimum_graphs=1,
-    )
 
 
 @pytest.fixture
@@ -33,7 +20,9 @@ def client_of(make_graphs):
     def make(mode="fedsgd", name="none", training=TRAINING):
         graphs = make_graphs(6)
         detector = build_detector("paper", graphs.dimension, seed=0)
-        return detector, masked_client(detector, graphs, mode, training, privacy(name), (0,))
+        return detector, masked_client(
+            detector, graphs, mode, training, privacy_settings(name), (0,)
+        )
 
     return make
 
@@ -54,7 +43,7 @@ def test_what_decay_alone_does_is_no_part_of_it(make_graphs):
     graphs = make_graphs(6)
     graphs.x[:, 0] = 0
     detector = build_detector("paper", graphs.dimension, seed=0)
-    client = masked_client(detector, graphs, "fedprox", decaying, privacy(), (0,))
+    client = masked_client(detector, graphs, "fedprox", decaying, privacy_settings(), (0,))
     weights = client.plain["layers.0.node_projection"]
     assert not weights[:, 0].any()
     assert weights[:, 1].all()
@@ -70,10 +59,10 @@ def test_the_attacker_sees_what_a_client_sends(make_graphs, name):
     decaying = TrainingSettings(**{**vars(TRAINING), "weight_decay": 0.5, "proximal_mu": 0.1})
     graphs = make_graphs(6)
     detector = build_detector("paper", graphs.dimension, seed=0)
-    client = masked_client(detector, graphs, "fedprox", decaying, privacy(name), (0,))
+    client = masked_client(detector, graphs, "fedprox", decaying, privacy_settings(name), (0,))
     exported, sigma = client.export()
     own = copy.deepcopy(detector)
-    mask = UpdateMask(own, privacy(name), SeededNoise((0,)))
+    mask = UpdateMask(own, privacy_settings(name), SeededNoise((0,)))
     sent = flatten(own)
     report = train_locally(own, graphs, None, decaying, (0,))
     trained, idle = flatten(own), decaying.idle_share(report.steps)

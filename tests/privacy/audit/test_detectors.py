@@ -3,24 +3,12 @@
 import numpy as np
 import pytest
 
-from fglguard.settings import PrivacySettings, RunSettings
+from fglguard.settings import RunSettings
 from fglguard.training import TrainingSettings
 from privacy.audit.detectors import DetectorAudit, audit_detector
 from privacy.audit.findings import BEST
 from scripts.generate_flower_config import composed
-
-
-def privacy(name, level):
-    return PrivacySettings(
-        name=name,
-        mode="delta",
-        level=level,
-        exports=1,
-        kappa=1.0,
-        clip=1.0,
-        kept=1.0,
-        minimum_graphs=1,
-    )
+from tests.privacy.conftest import privacy_settings
 
 
 def audit_of(**changes):
@@ -28,8 +16,8 @@ def audit_of(**changes):
         "detector": RunSettings.from_flat(composed("detector=paper")).detector,
         "training": TrainingSettings(epochs=1, batch_size=8),
         "privacies": {
-            "none": privacy("none", "bbp"),
-            "aegis_extended": privacy("aegis_extended", "dp_scale"),
+            "none": privacy_settings("none", "bbp"),
+            "aegis_extended": privacy_settings("aegis_extended", "dp_scale"),
         },
         "exports": [1, 3],
         "trials": {1: 1},
@@ -91,7 +79,7 @@ def test_a_batch_that_a_mask_refuses_is_told(make_graphs):
     graphs = make_graphs(20)
     graphs.x[:] = 0
     graphs.x[::2, 0] = 1e-30 * (1 + np.arange(20))
-    privacies = {"none": privacy("none", "bbp"), "aegis": privacy("aegis", "bbp")}
+    privacies = {"none": privacy_settings("none", "bbp"), "aegis": privacy_settings("aegis", "bbp")}
     audit = audit_of(families=("comparison",), privacies=privacies, warm_steps=0)
     found, notes = audit_detector(audit, graphs, np.arange(20))
     assert {f.privacy for f in found} == {"none"}
