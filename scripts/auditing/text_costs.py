@@ -56,8 +56,15 @@ def each_and_worst(costs: Mapping[str, Mapping[str, float]]) -> dict[str, float]
     return figures
 
 
-def family_costs(family: str, training: FineTuning) -> dict[str, float]:
+def family_costs(
+    family: str, training: FineTuning, warm_steps: int = WARM_STEPS
+) -> dict[str, float]:
     """Perplexity ratios or accuracy differences of one family under each mask.
+
+    Args:
+        family: Of transformers.
+        training: The sites'.
+        warm_steps: On the public texts, before.
 
     Raises:
         PrivacyError: The family is unknown, or a mask refuses.
@@ -66,7 +73,7 @@ def family_costs(family: str, training: FineTuning) -> dict[str, float]:
     written = sentences(PUBLIC + PRIVATE)
     public, private = written[:PUBLIC], written[PUBLIC:]
     victim = make_victim(family, written)
-    train_victim(victim, public, steps=WARM_STEPS)
+    train_victim(victim, public, steps=warm_steps)
     texts = split_texts(victim, private, topics(private, CLASSES))
     return cost_figures(victim, text_utility(victim, texts, training, _privacies(), RATES, _tell))
 
