@@ -88,3 +88,12 @@ def check_flat(vector: NDArray[np.float32], size: int, where: str) -> None:
             f"{where}: expected finite parameters, got {len(bad)} NaN or infinite, "
             f"the first at index {bad[0]}"
         )
+
+
+def vector_length(vector: NDArray[np.float64]) -> float:
+    """||v||, the same bits on every machine and at any number of threads.
+
+    `numpy.linalg.norm` takes a dot product from BLAS, whose threads each sum a part; here numpy's
+    own pairwise sum, which has one order.
+    """
+    return math.sqrt(float(np.square(vector).sum()))

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fglguard.parameters import vector_length
 from fglguard.settings import StrategySettings
 from strategies.updates import Update
 
@@ -31,7 +32,7 @@ def admit(
     """
     update = _cap_nodes(update, server_round)
     if not settings.norm_bound:
-        length = float(np.linalg.norm(update.parameters.astype(np.float64) - sent))
+        length = vector_length(update.parameters.astype(np.float64) - sent)
         return replace(update, metrics={**update.metrics, "update_norm": length})
     parameters, norm = bounded(update.parameters, sent, settings.norm_bound)
     above = norm > settings.norm_bound
@@ -61,7 +62,7 @@ def bounded(
         before scaling.
     """
     change = vector.astype(np.float64) - reference
-    norm = float(np.linalg.norm(change))
+    norm = vector_length(change)
     if norm <= bound:
         return vector, norm
     change *= bound / norm

@@ -184,7 +184,7 @@ class GuardStrategy(Strategy):
         figures = MetricRecord({"clients": len(updates)})
         if all("loss" in update.metrics for update in updates):
             losses = np.array([update.metrics["loss"] for update in updates])
-            figures["loss"] = float(weights @ losses)
+            figures["loss"] = float((weights * losses).sum())
         return arrays, figures
 
     def aggregate(

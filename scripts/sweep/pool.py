@@ -69,7 +69,8 @@ class Pool:
         self._alive.clear()
 
     def _give(self, waiting: "deque[tuple[int, Task]]") -> None:
-        self._alive = [worker for worker in self._alive if worker.usable]
+        # One that died at its task stays until that has been told.
+        self._alive = [worker for worker in self._alive if worker.usable or worker.task is not None]
         while waiting:
             free = [worker for worker in self._alive if worker.task is None]
             if not free and len(self._alive) >= self.workers:

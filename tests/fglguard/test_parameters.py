@@ -1,13 +1,15 @@
+import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 from torch import nn
 
 from fglguard.detector import build_detector
 from fglguard.errors import UpdateError
-from fglguard.parameters import flatten, layout, load_flat
+from fglguard.parameters import flatten, layout, load_flat, vector_length
 
 
 def test_flatten_concatenates_in_named_order_and_load_gives_it_back() -> None:
@@ -73,3 +75,16 @@ def test_unusable_vectors_are_refused_and_leave_the_model_alone(vector, message)
     with pytest.raises(UpdateError, match=message):
         load_flat(model, vector, "site-3")
     np.testing.assert_array_equal(flatten(model), before)
+
+
+def test_a_length_has_the_same_bits_at_any_number_of_threads() -> None:
+    """Against the exactly rounded sum; `numpy.linalg.norm` gives other bits at four threads."""
+    draws = np.random.default_rng(0)
+    for _ in range(10):
+        vector = draws.normal(size=400_000)
+        found = []
+        for threads in (1, 4):
+            with threadpool_limits(threads):
+                found.append(vector_length(vector))
+        assert found[0] == found[1]
+        assert found[0] == pytest.approx(math.sqrt(math.fsum(vector**2)), rel=1e-12)
