@@ -1,10 +1,10 @@
-"""Episodes as graphs: the one function from messages to features."""
+"""Episodes as graphs: what they hold, by which settings."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.episode import Agent, Episode, Message
-from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
-from fglguard.flow.calls import Lookup, flow_texts, message_flows
-from fglguard.flow.features import WIDTH, agent_flows
+from fglguard.flow.calls import flow_texts
+from fglguard.flow.features import WIDTH
 from fglguard.flow.taint import Taint
-from fglguard.hashed_text import TEXT_FORMAT, SparseRows, hashed_text
+from fglguard.hashed_text import TEXT_FORMAT, SparseRows
 from fglguard.settings import DetectorSettings
-from fglguard.utterances import Tokenize, Utterances, node_utterances
+from fglguard.utterances import Utterances
 
 GRAPH_FORMAT = 1
 """Part of every settings fingerprint: raise it when the same episode would give another graph."""
@@ -42,8 +41,6 @@ MOST_BITS = 20
 FEWEST_TOKENS = 8
 MOST_TOKENS = 256
 """What the frozen encoder reads of a text."""
-
-_KIND_CODES = {kind: code for code, kind in enumerate(AGENT_KINDS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,188 +202,29 @@ class EpisodeGraph:
     utterances: Utterances | None = None
 
 
-def episode_graph(
-    episode: Episode,
-    vectors: NDArray[np.float32],
-    settings: GraphSettings,
-    lookup: Lookup | None = None,
-    tokenize: Tokenize | None = None,
-) -> EpisodeGraph:
-    """Turn an episode into its graph; training and live scoring both come through here.
-
-    With phi the utterance encoder, u_i^t = mean of phi over what agent i said in round t and
-    x_i = mean of u_i^t over those of the last T rounds in which i spoke (arXiv 2609.02967). An
-    edge i -> j says that j received a message of i within the window. Nodes are the agents that
-    speak or hear within the window and the final agent.
-
-    Departures: node feature `last` is phi of the last thing i said within the window, and
-    `mean_last` has both, x_i first; with `messages`, an edge carries the mean of phi over the
-    messages of i that j received within the window.
-
-    Args:
-        episode: The episode.
-        vectors: [messages, d] float32, `vectors[m]` = phi of message m's text.
-        settings: The window and the features. Flow and text features look at the whole episode.
-        lookup: Embeddings of `beside_messages`; only needed where there are any.
-        tokenize: Cuts texts into `settings.tokens` tokens at most; only needed with those.
-
-    Raises:
-        ValueError: `vectors` does not have one row a message, or `lookup` or `tokenize` is missing.
-    """
-    messages = episode.messages
-    if vectors.ndim != 2 or len(vectors) != len(messages):
-        raise ValueError(
-            f"vectors: expected one row for each of {len(messages)} messages, "
-            f"got shape {vectors.shape}"
-        )
-    first = _window_start(episode, settings.rounds)
-    window = messages[first:]
-    nodes = _nodes(episode, window)
-    index = {agent.id: position for position, agent in enumerate(nodes)}
-    said = np.asarray(vectors[first:], np.float32)
-    sent = _sent_messages(window, index)
-    src, dst = _edges({(receiver, sender) for receiver, sender, _ in sent})
-    agents = tuple(agent.id for agent in nodes)
-    flow = None
-    taints: tuple[Taint, ...] = ()
-    if settings.flow:
-        if lookup is None:
-            raise ValueError("lookup: flow features need the embeddings of `beside_messages`")
-        flows = message_flows(episode, vectors, lookup)
-        flow = agent_flows(episode, flows, agents)
-        taints = tuple(taint for one in flows for taint in one.taints)
-    utterances = None
-    if settings.tokens:
-        if tokenize is None:
-            raise ValueError("tokenize: graphs with tokens need a tokenizer")
-        utterances = node_utterances(window, index, tokenize)
-    return EpisodeGraph(
-        x=_node_features(said, window, index, settings.node_feature),
-        kind=np.array([_KIND_CODES[agent.kind] for agent in nodes], dtype=np.uint8),
-        agent_ids=agents,
-        src=src,
-        dst=dst,
-        final=index[episode.final_agent],
-        edge=_edge_means(said, sent) if settings.messages else None,
-        flow=flow,
-        text=hashed_text(episode, agents, settings.word_bits, settings.letter_bits)
-        if settings.has_text
-        else None,
-        taints=taints,
-        utterances=utterances,
-    )
-
-
 def graph_agents(episode: Episode, settings: GraphSettings) -> tuple[str, ...]:
     """Ids of the agents that are the nodes of the episode's graph, in their order."""
-    window = episode.messages[_window_start(episode, settings.rounds) :]
-    return tuple(agent.id for agent in _nodes(episode, window))
+    window = in_window(episode.messages, settings.rounds)
+    return nodes_of(episode.agents, window, episode.final_agent)
 
 
-def _nodes(episode: Episode, window: Sequence[Message]) -> list[Agent]:
-    present = {episode.final_agent}
+def nodes_of(agents: Iterable[Agent], window: Iterable[Message], final: str) -> tuple[str, ...]:
+    """Ids of the agents that speak or hear within a window, and of the final one, in order."""
+    present = {final}
     for message in window:
         present.add(message.sender)
         present.update(message.receivers)
-    return [agent for agent in episode.agents if agent.id in present]
+    return tuple(agent.id for agent in agents if agent.id in present)
+
+
+def in_window(messages: Sequence[Message], rounds: int) -> Sequence[Message]:
+    """Those of the last `rounds` rounds (0: all); rounds never fall, so it is a tail."""
+    if rounds == 0:
+        return messages
+    oldest = messages[-1].round - rounds + 1
+    return messages[next(i for i, message in enumerate(messages) if message.round >= oldest) :]
 
 
 def beside_messages(episode: Episode, settings: GraphSettings) -> list[str]:
     """Texts that must be embedded besides the messages, each once."""
     return flow_texts(episode) if settings.flow else []
-
-
-def _window_start(episode: Episode, rounds: int) -> int:
-    """First message of the window; rounds never fall, so the window is a tail."""
-    if rounds == 0:
-        return 0
-    messages = episode.messages
-    oldest = messages[-1].round - rounds + 1
-    return next(i for i, message in enumerate(messages) if message.round >= oldest)
-
-
-def _edges(pairs: set[tuple[int, int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    ordered = np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2)
-    return np.ascontiguousarray(ordered[:, 1]), np.ascontiguousarray(ordered[:, 0])
-
-
-def _sent_messages(
-    window: Sequence[Message], index: Mapping[str, int]
-) -> list[tuple[int, int, int]]:
-    """Receiver, sender and place of each message for each other agent that heard it, sorted."""
-    return sorted(
-        {
-            (index[receiver], index[message.sender], place)
-            for place, message in enumerate(window)
-            for receiver in message.receivers
-            if receiver != message.sender
-        }
-    )
-
-
-def _edge_means(
-    vectors: NDArray[np.float32], sent: Sequence[tuple[int, int, int]]
-) -> NDArray[np.float32]:
-    """Mean over the messages of an edge, edges sorted by (dst, src)."""
-    receivers, senders, places = np.array(sent, dtype=np.int64).reshape(-1, 3).T
-    if not len(places):
-        return np.zeros((0, vectors.shape[1]), dtype=np.float32)
-    new_edge = np.append(True, (np.diff(receivers) != 0) | (np.diff(senders) != 0))
-    means, _ = _segment_means(vectors[places], receivers, new_edge)
-    return means
-
-
-def _node_features(
-    vectors: NDArray[np.float32],
-    window: Sequence[Message],
-    index: Mapping[str, int],
-    feature: NodeFeature,
-) -> NDArray[np.float32]:
-    senders = np.array([index[message.sender] for message in window], dtype=np.int64)
-    parts = []
-    if feature != "last":
-        rounds = np.array([message.round for message in window], dtype=np.int64)
-        parts.append(_means_of_rounds(vectors, senders, rounds, len(index)))
-    if feature != "mean":
-        parts.append(_last_utterances(vectors, senders, len(index)))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-
-
-def _last_utterances(
-    vectors: NDArray[np.float32], senders: NDArray[np.int64], nodes: int
-) -> NDArray[np.float32]:
-    last = {int(sender): place for place, sender in enumerate(senders)}
-    x = np.zeros((nodes, vectors.shape[1]), dtype=np.float32)
-    x[list(last.keys())] = vectors[list(last.values())]
-    return x
-
-
-def _means_of_rounds(
-    vectors: NDArray[np.float32],
-    senders: NDArray[np.int64],
-    rounds: NDArray[np.int64],
-    nodes: int,
-) -> NDArray[np.float32]:
-    """Mean over a sender's messages of a round, then over its rounds.
-
-    Segment sums over sorted rows rather than a matrix product: the result does not depend on how
-    many threads the linear algebra library uses.
-    """
-    order = np.lexsort((rounds, senders))
-    senders, rounds = senders[order], rounds[order]
-    new_turn = np.append(True, (np.diff(senders) != 0) | (np.diff(rounds) != 0))
-    turns, speakers = _segment_means(vectors[order], senders, new_turn)
-    new_speaker = np.append(True, np.diff(speakers) != 0)
-    means, who = _segment_means(turns, speakers, new_speaker)
-    x = np.zeros((nodes, vectors.shape[1]), dtype=np.float32)
-    x[who] = means
-    return x
-
-
-def _segment_means(
-    rows: NDArray[np.float32], keys: NDArray[np.int64], starts_here: NDArray[np.bool_]
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    starts = np.flatnonzero(starts_here)
-    counts = np.diff(starts, append=len(rows)).astype(np.float32)
-    sums: NDArray[np.float32] = np.add.reduceat(rows, starts, axis=0)
-    return sums / counts[:, None], keys[starts]

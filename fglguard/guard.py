@@ -17,7 +17,8 @@ from fglguard.encoder import Encoder, load_encoder, tokenizer_of
 from fglguard.episode import Episode
 from fglguard.errors import BundleError, SettingsError
 from fglguard.flow.taint import most_suspicious
-from fglguard.graph import EpisodeGraph, beside_messages, episode_graph
+from fglguard.graph import EpisodeGraph, beside_messages
+from fglguard.graph_builder import episode_graph
 from fglguard.packed_graphs import collate, pack
 from fglguard.reasons import reason
 from fglguard.training import batch_scores

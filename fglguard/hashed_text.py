@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,13 @@ MESSAGE_CHARACTERS = 1_200
 LAST_CHARACTERS = 3_000
 BLOCK_CHARACTERS = 20_000
 BLOCKS = ("asked", "said", "called", "heard", "last")
+_SAID, _CALLED, _HEARD, _LAST = range(1, len(BLOCKS))
 
 Entries = tuple[NDArray[np.int64], NDArray[np.float64]]
-"""Columns and values of some entries of a row."""
+"""Buckets or columns, ascending, and a count or value of each."""
 _NONE: Entries = (np.zeros(0, np.int64), np.zeros(0))
+Hashing = tuple[int, Analyzer]
+"""log2 of the buckets, and what is hashed into them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,19 +45,14 @@ class SparseRows:
 
 
 def columns_of(word_bits: int, letter_bits: int) -> int:
-    """Number of columns of `hashed_text`."""
+    """Number of columns of `HashedTexts.rows`."""
     return len(BLOCKS) * sum(1 << bits for bits in (word_bits, letter_bits) if bits)
 
 
 def hashed_text(
     episode: Episode, agents: Sequence[str], word_bits: int, letter_bits: int
 ) -> SparseRows:
-    """One row for each node: of an agent five blocks of words and five of letter sequences.
-
-    The blocks hold what users said, what the agent said, the calls it made, what tools and other
-    agents told it, and its last message. A block holds v = sign(c) log(1 + |c|), scaled to unit
-    length, of signed counts c hashed into 2^bits buckets (`bucket_counts`, which needs no fitting:
-    two sites that never talked give one text the same row). Who is no agent has an empty row.
+    """The rows that `HashedTexts` gives after a whole episode.
 
     Args:
         episode: The episode.
@@ -62,73 +61,134 @@ def hashed_text(
         letter_bits: Buckets of letter sequences; 0: none.
     """
     kinds = episode.kinds
-    places = [place for place, agent in enumerate(agents) if kinds[agent] == "agent"]
-    texts = [text for place in places for text in _blocks(episode, agents[place])]
-    rows = _Rows(texts)
-    if word_bits:
-        rows.add(word_bits, "word")
-    if letter_bits:
-        rows.add(letter_bits, "char_wb")
-    return rows.of(places, len(agents))
+    texts = HashedTexts(word_bits, letter_bits)
+    for message in episode.messages:
+        texts.add(message, kinds)
+    return texts.rows(agents, kinds)
 
 
-def _blocks(episode: Episode, agent: str) -> list[str]:
-    """The five texts of an agent."""
-    kinds = episode.kinds
-    asked = [m for m in episode.messages if kinds[m.sender] == "user"]
-    own = [m for m in episode.messages if m.sender == agent]
-    heard = [
-        m
-        for m in episode.messages
-        if agent in m.receivers and m.sender != agent and kinds[m.sender] != "user"
-    ]
-    return [
-        _joined(asked),
-        _joined([m for m in own if m.kind != "call"]),
-        _joined([m for m in own if m.kind == "call"]),
-        _joined(heard),
-        own[-1].text[:LAST_CHARACTERS] if own else "",
-    ]
+class HashedTexts:
+    """What each agent of an episode was asked, said, called and heard, as messages come.
 
-
-def _joined(messages: Sequence[Message]) -> str:
-    return " ".join(m.text[:MESSAGE_CHARACTERS] for m in messages)[:BLOCK_CHARACTERS]
-
-
-class _Rows:
-    """Collects agents' rows.
+    A node's row: of an agent five blocks of words and five of letter sequences. The blocks hold
+    what users said, what the agent said, the calls it made, what tools and other agents told it,
+    and its last message. A block holds v = sign(c) log(1 + |c|), scaled to unit length, of signed
+    counts c hashed into 2^bits buckets (`bucket_counts`, which needs no fitting: two sites that
+    never talked give one text the same row). Who is no agent has an empty row.
 
     Args:
-        texts: Agents' blocks, len(BLOCKS) an agent. One that recurs is counted once.
+        word_bits: Buckets of words; 0: no words.
+        letter_bits: Buckets of letter sequences; 0: none.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        numbers: dict[str, int] = {}
-        self._block_texts = [numbers.setdefault(text, len(numbers)) for text in texts]
-        self._texts = list(numbers)
-        self._entries: list[list[Entries]] = [[] for _ in range(len(texts) // len(BLOCKS))]
-        self._first = 0
+    def __init__(self, word_bits: int, letter_bits: int) -> None:
+        hashings: list[Hashing] = [(word_bits, "word"), (letter_bits, "char_wb")]
+        self._hashings = [(bits, analyzer) for bits, analyzer in hashings if bits]
+        self._asked = self._empty = _Block(self._hashings)
+        self._blocks: dict[str, list[_Block]] = {}
 
-    def add(self, bits: int, analyzer: Analyzer) -> None:
-        """Count words or letter sequences into the columns that come next."""
-        counted = [_scaled(*bucket_counts(text, bits, analyzer)) for text in self._texts]
-        for number, text in enumerate(self._block_texts):
-            agent, block = divmod(number, len(BLOCKS))
-            buckets, values = counted[text]
-            self._entries[agent].append((buckets + (self._first + (block << bits)), values))
-        self._first += len(BLOCKS) << bits
+    def copy(self) -> HashedTexts:
+        """One that takes in messages by itself; what is counted already is shared."""
+        other = HashedTexts.__new__(HashedTexts)
+        other._hashings, other._asked, other._empty = self._hashings, self._asked, self._empty
+        other._blocks = {agent: list(blocks) for agent, blocks in self._blocks.items()}
+        return other
 
-    def of(self, places: Sequence[int], nodes: int) -> SparseRows:
-        """The rows of all nodes; the agents' places say which are theirs."""
-        counts = np.zeros(nodes + 1, np.int64)
-        for place, entries in zip(places, self._entries, strict=True):
-            counts[place + 1] = sum(len(buckets) for buckets, _ in entries)
-        every = [_NONE, *(one for entries in self._entries for one in entries)]
+    def add(self, message: Message, kinds: Mapping[str, str]) -> None:
+        """Take in a message."""
+        text = message.text[:MESSAGE_CHARACTERS]
+        counted: dict[str, tuple[Entries, ...]] = {}
+        if kinds[message.sender] == "user":
+            self._asked = self._asked.with_text(text, counted)
+        else:
+            for receiver in dict.fromkeys(message.receivers):
+                if receiver != message.sender and kinds[receiver] == "agent":
+                    self._write(receiver, _HEARD, text, counted)
+        if kinds[message.sender] == "agent":
+            self._write(message.sender, _CALLED if message.kind == "call" else _SAID, text, counted)
+            last = self._empty.with_text(message.text[:LAST_CHARACTERS], counted)
+            self._of(message.sender)[_LAST] = last
+
+    def rows(self, agents: Sequence[str], kinds: Mapping[str, str]) -> SparseRows:
+        """The rows of nodes, by their ids, in order."""
+        rows = [self._row(agent) if kinds[agent] == "agent" else [] for agent in agents]
+        every = [_NONE, *(one for row in rows for one in row)]
+        lengths = [0, *(sum(len(columns) for columns, _ in row) for row in rows)]
         return SparseRows(
-            offsets=counts.cumsum(),
+            offsets=np.cumsum(lengths, dtype=np.int64),
             columns=np.concatenate([columns for columns, _ in every]).astype(np.int32),
             values=np.concatenate([values for _, values in every]).astype(np.float32),
         )
+
+    def _of(self, agent: str) -> list[_Block]:
+        return self._blocks.setdefault(agent, [self._empty] * len(BLOCKS))
+
+    def _write(
+        self, agent: str, block: int, text: str, counted: dict[str, tuple[Entries, ...]]
+    ) -> None:
+        blocks = self._of(agent)
+        blocks[block] = blocks[block].with_text(text, counted)
+
+    def _row(self, agent: str) -> list[Entries]:
+        """An agent's entries: all blocks of words, then all of letter sequences."""
+        blocks = [self._asked, *self._blocks.get(agent, [self._empty] * len(BLOCKS))[1:]]
+        found, first = [], 0
+        for number, (bits, _) in enumerate(self._hashings):
+            for place, block in enumerate(blocks):
+                buckets, values = block.entries[number]
+                found.append((buckets + (first + (place << bits)), values))
+            first += len(BLOCKS) << bits
+        return found
+
+
+class _Block:
+    """Texts one after another, blanks between them, cut at BLOCK_CHARACTERS, as hashed counts.
+
+    It never changes. Words and letter sequences end at a blank, so that counts of texts add up.
+
+    Args:
+        hashings: What is counted.
+        room: Characters that are left.
+        parts: The counts of its texts, one for each hashing.
+    """
+
+    def __init__(
+        self,
+        hashings: Sequence[Hashing],
+        room: int = BLOCK_CHARACTERS,
+        parts: tuple[tuple[Entries, ...], ...] = (),
+    ) -> None:
+        self._hashings = hashings
+        self._room = room
+        self._parts = parts
+
+    def with_text(self, text: str, counted: dict[str, tuple[Entries, ...]]) -> _Block:
+        """The block with one more text; `counted` keeps counts by text, for other blocks."""
+        if self._room <= 0:
+            return self
+        text = text[: self._room]
+        found = counted.get(text)
+        if found is None:
+            found = tuple(bucket_counts(text, *hashing) for hashing in self._hashings)
+            counted[text] = found
+        # After the blank that follows.
+        return _Block(self._hashings, self._room - len(text) - 1, (*self._parts, found))
+
+    @cached_property
+    def entries(self) -> tuple[Entries, ...]:
+        """Buckets and scaled values, for each hashing."""
+        if len(self._parts) > 1:
+            self._parts = (tuple(map(self._sum, range(len(self._hashings)))),)
+        if not self._parts:
+            return (_NONE,) * len(self._hashings)
+        return tuple(_scaled(*counts) for counts in self._parts[0])
+
+    def _sum(self, number: int) -> Entries:
+        buckets = np.concatenate([part[number][0] for part in self._parts])
+        weights = np.concatenate([part[number][1] for part in self._parts])
+        counts = np.bincount(buckets, weights, 1 << self._hashings[number][0])
+        present = counts.nonzero()[0].astype(np.int64)
+        return present, counts[present].astype(np.float64)
 
 
 def _scaled(buckets: NDArray[np.int64], counts: NDArray[np.float64]) -> Entries:

@@ -54,12 +54,14 @@ class MessageFlow:
 
     Attributes:
         message: Its number in the episode.
+        sender: Whose message it is.
         call: Whether it calls a tool.
         features: [len(FEATURES)] float32.
         taints: Its tainted values.
     """
 
     message: int
+    sender: str
     call: bool
     features: NDArray[np.float32]
     taints: tuple[Taint, ...]
@@ -70,43 +72,74 @@ def flow_texts(episode: Episode) -> list[str]:
     texts = dict.fromkeys(prototypes())
     kinds = episode.kinds
     for message in episode.messages:
-        texts.update(dict.fromkeys(_untrusted_spans(message, kinds)))
+        texts.update(dict.fromkeys(untrusted_spans(message, kinds)))
     return list(texts)
+
+
+class FlowTracker:
+    """The flow into an episode's messages, as they come. Labels are not looked at.
+
+    Users are trusted. Tools and environments are not, nor is what one agent tells another: a
+    value is tainted where the first to bring it in was none of the users.
+
+    Args:
+        lookup: Embeddings of `prototypes`.
+    """
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._instructions, self._plain = np.split(lookup(prototypes()), [len(INSTRUCTIONS)])
+        self._ledger = Ledger()
+        self._taken = 0
+
+    def flow(
+        self, message: Message, kinds: Mapping[str, str], vector: NDArray[np.float32]
+    ) -> MessageFlow | None:
+        """The flow into the message that comes next, [d] its embedding; None if no agent's."""
+        if kinds[message.sender] != "agent":
+            return None
+        return _flow(self._ledger, self._taken, message, vector)
+
+    def take(self, message: Message, kinds: Mapping[str, str], lookup: Lookup) -> None:
+        """Take a message in, for those after it.
+
+        Args:
+            message: What was said.
+            kinds: Kind of each agent.
+            lookup: Embeddings of the message's `untrusted_spans`.
+        """
+        number, self._taken = self._taken, self._taken + 1
+        if kinds[message.sender] == "user":
+            self._ledger.ask(message.text)
+            return
+        if kinds[message.sender] == "agent":
+            self._ledger.repeat(number, message)
+        if untrusted := untrusted_spans(message, kinds):
+            embedded = lookup(untrusted)
+            likeness = instruction_likeness(untrusted, embedded, self._instructions, self._plain)
+            self._ledger.hear(number, message, untrusted, likeness, embedded)
 
 
 def message_flows(
     episode: Episode, vectors: NDArray[np.float32], lookup: Lookup
 ) -> list[MessageFlow]:
-    """The flow into each message that an agent sent, in order. Labels are not looked at.
-
-    Users are trusted. Tools and environments are not, nor is what one agent tells another: a
-    value is tainted where the first to bring it in was none of the users.
+    """The flow into each message that an agent sent, in order; see `FlowTracker`.
 
     Args:
         episode: The episode.
         vectors: [messages, d], embeddings of its messages.
         lookup: Embeddings of `flow_texts`.
     """
-    instructions, plain = np.split(lookup(prototypes()), [len(INSTRUCTIONS)])
     kinds = episode.kinds
-    ledger = Ledger(episode)
+    tracker = FlowTracker(lookup)
     flows = []
-    for number, message in enumerate(episode.messages):
-        kind = kinds[message.sender]
-        if kind == "user":
-            ledger.ask(message.text)
-            continue
-        if kind == "agent":
-            flows.append(_flow(ledger, episode, number, vectors[number]))
-            ledger.repeat(number, message.text)
-        if untrusted := _untrusted_spans(message, kinds):
-            embedded = lookup(untrusted)
-            likeness = instruction_likeness(untrusted, embedded, instructions, plain)
-            ledger.hear(number, untrusted, likeness, embedded)
+    for message, vector in zip(episode.messages, vectors, strict=True):
+        if flow := tracker.flow(message, kinds, vector):
+            flows.append(flow)
+        tracker.take(message, kinds, lookup)
     return flows
 
 
-def _untrusted_spans(message: Message, kinds: Mapping[str, str]) -> Sequence[str]:
+def untrusted_spans(message: Message, kinds: Mapping[str, str]) -> Sequence[str]:
     """Spans of what a tool or environment returned, or an agent told another."""
     if kinds[message.sender] == "user":
         return []
@@ -124,11 +157,10 @@ def _spans_of(text: str) -> tuple[str, ...]:
 
 
 def _flow(
-    ledger: Ledger, episode: Episode, number: int, vector: NDArray[np.float32]
+    ledger: Ledger, number: int, message: Message, vector: NDArray[np.float32]
 ) -> MessageFlow:
-    message = episode.messages[number]
     call = message.kind == "call"
-    taints = ledger.taints(number)
+    taints = ledger.taints(number, message)
     features = np.zeros(len(FEATURES), dtype=np.float32)
     if taints:
         likeness = [taint.likeness for taint in taints]
@@ -146,7 +178,7 @@ def _flow(
         features[6] = strength[top[0]]
     if not call:
         features[7] = min(MOST_REFUSALS, REFUSAL.count(message.text))
-    return MessageFlow(number, call, features, tuple(taints))
+    return MessageFlow(number, message.sender, call, features, tuple(taints))
 
 
 def _coverage(said: frozenset[str], span: frozenset[str]) -> float:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.episode import Episode
 from fglguard.flow.calls import FEATURES, MessageFlow
 
 POOLED = (
@@ -32,22 +32,24 @@ PROVENANCE = POOLED.index(("provenance", "max"))
 
 
 def agent_flows(
-    episode: Episode, flows: Iterable[MessageFlow], agents: Sequence[str]
+    flows: Iterable[MessageFlow],
+    heard: Mapping[str, AbstractSet[str]],
+    agents: Sequence[str],
+    kinds: Mapping[str, str],
 ) -> NDArray[np.float32]:
     """Pooled flow features of agents, [len(agents), WIDTH]; zeros for who is no agent.
 
     An agent answers for what it did and for what the agents did whose messages it received.
 
     Args:
-        episode: The episode.
-        flows: Of its agents' messages, in order.
+        flows: Into the agents' messages, in order.
+        heard: By agent, the agents it received messages of.
         agents: Ids of the nodes, in their order.
+        kinds: Kind of each agent.
     """
-    kinds = episode.kinds
     by_sender: dict[str, list[MessageFlow]] = {}
     for flow in flows:
-        by_sender.setdefault(episode.messages[flow.message].sender, []).append(flow)
-    heard = _heard_agents(episode, kinds)
+        by_sender.setdefault(flow.sender, []).append(flow)
     pooled = np.zeros((len(agents), WIDTH), dtype=np.float32)
     for place, agent in enumerate(agents):
         if kinds[agent] == "agent":
@@ -56,15 +58,6 @@ def agent_flows(
             if own:
                 pooled[place] = _pool(sorted(own, key=lambda flow: flow.message))
     return pooled
-
-
-def _heard_agents(episode: Episode, kinds: Mapping[str, str]) -> dict[str, set[str]]:
-    heard: dict[str, set[str]] = {}
-    for message in episode.messages:
-        if kinds[message.sender] == "agent":
-            for receiver in message.receivers:
-                heard.setdefault(receiver, set()).add(message.sender)
-    return heard
 
 
 def _pool(flows: Sequence[MessageFlow]) -> NDArray[np.float32]:

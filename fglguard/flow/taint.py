@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fglguard.episode import Episode
+from fglguard.episode import Message
 from fglguard.flow.normalisation import Spellings, Value
 from fglguard.flow.phrases import words
 from fglguard.flow.sources import Source, Sources, Spans
@@ -46,12 +46,11 @@ class Taint:
 class Ledger:
     """What has been said so far, by whom it can be trusted."""
 
-    def __init__(self, episode: Episode) -> None:
+    def __init__(self) -> None:
         """Nothing said yet."""
-        self._episode = episode
         self._asked = ""
         self._authorised = Spellings("")
-        self._repeated: list[int] = []
+        self._repeated: list[tuple[int, str]] = []
         self._repeated_texts = SpelledTexts()
         self.asked_words: frozenset[str] = frozenset()
         self.spans = Spans()
@@ -65,7 +64,8 @@ class Ledger:
 
     def hear(
         self,
-        message: int,
+        number: int,
+        said: Message,
         spans: Sequence[str],
         likeness: NDArray[np.float32],
         vectors: NDArray[np.float32],
@@ -75,22 +75,20 @@ class Ledger:
         The whole message is kept to look values up in: one that stands in no span that was kept
         counts as brought in by the message's most instruction-like span.
         """
-        said = self._episode.messages[message]
         found = [
-            Source(message, said.sender, span, one)
+            Source(number, said.sender, span, one)
             for span, one in zip(spans, likeness.tolist(), strict=True)
         ]
         self._whole.add([found[int(np.argmax(likeness))]], [plain_text(said.text)])
         self.spans.add(found, vectors)
 
-    def repeat(self, message: int, text: str) -> None:
+    def repeat(self, number: int, said: Message) -> None:
         """Take in what an agent itself said, through which a value may have passed on."""
-        self._repeated.append(message)
-        self._repeated_texts.add([text])
+        self._repeated.append((number, said.sender))
+        self._repeated_texts.add([said.text])
 
-    def taints(self, message: int) -> list[Taint]:
+    def taints(self, number: int, said: Message) -> list[Taint]:
         """The tainted values of an agent's message, in order of appearance."""
-        said = self._episode.messages[message]
         found = []
         for text in values(said.text, said.kind == "call"):
             value = Value(text)
@@ -107,17 +105,15 @@ class Ledger:
                         source.text,
                         source.likeness,
                         source.message,
-                        message,
+                        number,
                         self._path(value, source, said.sender),
                     )
                 )
         return found
 
     def _path(self, value: Value, source: Source, last: str) -> tuple[str, ...]:
-        numbers = (self._repeated[place] for place in self._repeated_texts.holding(value))
-        between = [
-            self._episode.messages[number].sender for number in numbers if number > source.message
-        ]
+        repeated = (self._repeated[place] for place in self._repeated_texts.holding(value))
+        between = [sender for number, sender in repeated if number > source.message]
         return tuple(dict.fromkeys([source.sender, *between, last]))
 
 

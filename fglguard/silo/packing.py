@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from fglguard.episode import Episode
 from fglguard.flow.calls import Lookup
-from fglguard.graph import EpisodeGraph, GraphSettings, episode_graph, graph_agents
+from fglguard.graph import EpisodeGraph, GraphSettings, graph_agents
+from fglguard.graph_builder import episode_graph
 from fglguard.packed_graphs import PackedGraphs, concatenate, pack
 from fglguard.progress import Advance
 from fglguard.silo.arrays import make_private_folder, map_array, save_array

@@ -8,15 +8,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fglguard import graph as graphs
+from fglguard import graph_builder
 from fglguard import guard as guards
 from fglguard.bundle import Bundle
 from fglguard.calibration import Calibration
 from fglguard.detector import build_detector
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.episode import Agent, Episode, Message
+from fglguard.flow.calls import FlowTracker
 from fglguard.graph import PRESET_FEATURES, GraphSettings, beside_messages
 from fglguard.guard import Guard
+from fglguard.hashed_text import HashedTexts
 from fglguard.silo import open_silos
 from fglguard.silo.index import text_id
 from scripts.benchmarks.stopwatch import Stopwatch
@@ -151,10 +153,11 @@ def _timed(guard: Guard, episodes: Iterable[Episode]) -> dict[str, NDArray[np.fl
         {
             "flow": [
                 (guards, "beside_messages"),
-                (graphs, "message_flows"),
-                (graphs, "agent_flows"),
+                (FlowTracker, "flow"),
+                (FlowTracker, "take"),
+                (graph_builder, "agent_flows"),
             ],
-            "text": [(graphs, "hashed_text")],
+            "text": [(HashedTexts, "add"), (HashedTexts, "rows")],
             "pack": [(guards, "pack"), (guards, "collate")],
             "decide": [(guards, "batch_scores"), (guard, "_verdict")],
             "vectors": [(guard.encoder, "encode")],

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from fglguard.flow import instruction
 from fglguard.flow.features import POOLED
-from fglguard.graph import PRESET_FEATURES, GraphSettings, episode_graph, graph_agents
+from fglguard.graph import PRESET_FEATURES, GraphSettings, graph_agents
+from fglguard.graph_builder import episode_graph
 from fglguard.hashed_text import BLOCKS, hashed_text
 from fglguard.packed_graphs import PackedGraphs
 from fglguard.silo import Silo

@@ -18,7 +18,8 @@ from fglguard.flow_detector import (
     FlowDetector,
 )
 from fglguard.fusion import BranchSums, branch_sums, fuse_branches
-from fglguard.graph import PRESET_FEATURES, GraphSettings, episode_graph
+from fglguard.graph import PRESET_FEATURES, GraphSettings
+from fglguard.graph_builder import episode_graph
 from fglguard.guard import Guard
 from fglguard.hashed_text import columns_of
 from fglguard.packed_graphs import collate, concatenate, pack

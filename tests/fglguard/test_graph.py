@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from fglguard.episode import Agent, Episode, Message
 from fglguard.episode_rules import AGENT_KINDS
 from fglguard.errors import SettingsError
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import GraphSettings
+from fglguard.graph_builder import episode_graph
 from fglguard.settings import RunSettings
 from scripts.generate_flower_config import composed
 

@@ -17,7 +17,8 @@ from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
 from fglguard.errors import BundleError, SettingsError
-from fglguard.graph import PRESET_FEATURES, GraphSettings, episode_graph
+from fglguard.graph import PRESET_FEATURES, GraphSettings
+from fglguard.graph_builder import episode_graph
 from fglguard.guard import Guard
 from fglguard.packed_graphs import pack
 from fglguard.silo import Silo

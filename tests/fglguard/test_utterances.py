@@ -4,7 +4,8 @@ import pytest
 from fglguard.encoder import load_encoder, tokenizer_of
 from fglguard.episode import Message
 from fglguard.errors import EncoderError, SettingsError
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import GraphSettings
+from fglguard.graph_builder import episode_graph
 from fglguard.packed_graphs import collate, concatenate, pack
 from fglguard.silo import Silo
 from fglguard.utterances import collate_utterances, concatenate_utterances, node_utterances

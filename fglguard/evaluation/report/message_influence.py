@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from fglguard.detector import Detector
 from fglguard.episode import Episode
 from fglguard.flow.calls import Lookup
-from fglguard.graph import EpisodeGraph, GraphSettings, episode_graph
+from fglguard.graph import EpisodeGraph, GraphSettings
+from fglguard.graph_builder import episode_graph
 from fglguard.packed_graphs import collate, pack
 
 MOST_EDGES = 200

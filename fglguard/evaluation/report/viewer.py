@@ -25,7 +25,8 @@ from fglguard.evaluation.report.message_influence import (
     nearest_edges,
 )
 from fglguard.flow.calls import Lookup
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import GraphSettings
+from fglguard.graph_builder import episode_graph
 from fglguard.packed_graphs import PackedGraphs, collate
 from fglguard.silo import Silo
 from fglguard.training import batch_scores

@@ -9,7 +9,8 @@ from fglguard.baselines.samples import join, node_labels, read_samples
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import GraphSettings
+from fglguard.graph_builder import episode_graph
 from fglguard.silo import Silo
 
 

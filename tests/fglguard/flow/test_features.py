@@ -4,19 +4,24 @@ import numpy as np
 
 from fglguard.flow.calls import FEATURES, MessageFlow, message_flows
 from fglguard.flow.features import POOLED, PROVENANCE, WIDTH, agent_flows
-from tests.fglguard.flow.conftest import build, embedded
+from tests.fglguard.flow.conftest import MESSAGES, build, embedded
 
 IDS = ("user", "reader", "banker", "web", "bank")
 
 
+HEARD = {"banker": frozenset({"reader"})}
+KINDS = build().kinds
+
+
 def flow(message: int, call: bool, value: float) -> MessageFlow:
-    return MessageFlow(message, call, np.full(len(FEATURES), value, np.float32), ())
+    sender = MESSAGES[message].sender
+    return MessageFlow(message, sender, call, np.full(len(FEATURES), value, np.float32), ())
 
 
-def test_calls_are_pooled_and_the_last_message_gives_the_refusal(relayed) -> None:
+def test_calls_are_pooled_and_the_last_message_gives_the_refusal() -> None:
     """Reader: one call (1); banker: its call (4) and the reader's, whom it hears; last is 9."""
     flows = [flow(1, True, 1), flow(3, False, 7), flow(4, True, 4), flow(6, False, 9)]
-    pooled = agent_flows(relayed, flows, IDS)
+    pooled = agent_flows(flows, HEARD, IDS, KINDS)
     expected = {
         "reader": {"max": 1, "mean": 1, "last": 7},
         "banker": {"max": 4, "mean": 2.5, "last": 9},
@@ -26,8 +31,8 @@ def test_calls_are_pooled_and_the_last_message_gives_the_refusal(relayed) -> Non
     assert not pooled[[0, 3, 4]].any()
 
 
-def test_without_a_call_all_messages_are_pooled(relayed) -> None:
-    pooled = agent_flows(relayed, [flow(3, False, 7), flow(6, False, 9)], IDS)
+def test_without_a_call_all_messages_are_pooled() -> None:
+    pooled = agent_flows([flow(3, False, 7), flow(6, False, 9)], HEARD, IDS, KINDS)
     assert pooled[2, PROVENANCE] == 9
     assert pooled[2, POOLED.index(("provenance", "mean"))] == 8
 
@@ -36,10 +41,9 @@ def test_the_order_of_nodes_only_orders_the_rows(relayed) -> None:
     flows = message_flows(relayed, *embedded(relayed))
     turned = tuple(reversed(IDS))
     assert np.array_equal(
-        agent_flows(relayed, flows, IDS)[::-1], agent_flows(relayed, flows, turned)
+        agent_flows(flows, HEARD, IDS, KINDS)[::-1], agent_flows(flows, HEARD, turned, KINDS)
     )
 
 
 def test_an_episode_without_agents_messages_gives_zeros() -> None:
-    silent = build((build().messages[0],))
-    assert agent_flows(silent, [], IDS).shape == (5, WIDTH)
+    assert agent_flows([], {}, IDS, KINDS).shape == (5, WIDTH)

@@ -98,9 +98,10 @@ def episode(asked, result):
     ],
 )
 def test_a_value_is_tainted_in_whatever_spelling_it_came_in(asked, result, tainted) -> None:
-    ledger = Ledger(episode(asked, result))
+    _, told, call = episode(asked, result).messages
+    ledger = Ledger()
     ledger.ask(asked)
-    ledger.hear(1, [result], np.array([0.7], np.float32), np.zeros((1, 3), np.float32))
-    found = ledger.taints(2)
+    ledger.hear(1, told, [result], np.array([0.7], np.float32), np.zeros((1, 3), np.float32))
+    found = ledger.taints(2, call)
     assert [taint.value for taint in found] == tainted
     assert all(taint.path == ("t", "a") and taint.span == result for taint in found)

@@ -6,7 +6,8 @@ import pytest
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import GraphSettings
+from fglguard.graph_builder import episode_graph
 from fglguard.packed_graphs import pack
 from fglguard.silo import Silo, packing
 

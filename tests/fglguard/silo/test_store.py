@@ -6,7 +6,8 @@ import pytest
 import fglguard.files
 from fglguard.encoder import load_encoder
 from fglguard.errors import SiloError
-from fglguard.graph import GraphSettings, episode_graph
+from fglguard.graph import GraphSettings
+from fglguard.graph_builder import episode_graph
 from fglguard.silo import Silo, open_silos
 
 

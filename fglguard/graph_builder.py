@@ -1,0 +1,178 @@
+"""From messages to features, one message after another: the one way, in training and live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fglguard.episode import Agent, Episode, Message
+from fglguard.episode_rules import AGENT_KINDS, AgentKind
+from fglguard.flow.calls import FlowTracker, Lookup, MessageFlow
+from fglguard.flow.features import agent_flows
+from fglguard.graph import EpisodeGraph, GraphSettings, in_window, nodes_of
+from fglguard.hashed_text import HashedTexts
+from fglguard.utterances import Tokenize, node_utterances
+from fglguard.window_features import edge_means, edges, node_features, sent_messages
+
+Vector = NDArray[np.float32]
+_KIND_CODES = {kind: code for code, kind in enumerate(AGENT_KINDS)}
+
+
+class GraphBuilder:
+    """An episode's graph as its messages come.
+
+    What a message adds is worked out once, when it comes. Messages that have left the window are
+    forgotten, but for what flow and text features keep of the whole episode.
+
+    Args:
+        settings: The window and the features.
+        kinds: Kind of each agent; looked at with each message, so that it may grow.
+        lookup: Embeddings of what is embedded besides the messages; needed with flow features.
+        tokenize: Cuts texts into `settings.tokens` tokens at most; needed with those.
+
+    Raises:
+        ValueError: `lookup` or `tokenize` is missing.
+    """
+
+    def __init__(
+        self,
+        settings: GraphSettings,
+        kinds: Mapping[str, AgentKind],
+        lookup: Lookup | None = None,
+        tokenize: Tokenize | None = None,
+    ) -> None:
+        if settings.flow and lookup is None:
+            raise ValueError("lookup: flow features need the embeddings of `beside_messages`")
+        if settings.tokens and tokenize is None:
+            raise ValueError("tokenize: graphs with tokens need a tokenizer")
+        self._settings = settings
+        self._kinds = kinds
+        self._lookup = lookup
+        self._tokenize = tokenize
+        self._flow = FlowTracker(lookup) if settings.flow and lookup else None
+        self._seen = _Seen(settings)
+
+    @property
+    def kept(self) -> int:
+        """How many messages are kept: those within the window."""
+        return len(self._seen.messages)
+
+    def add(self, message: Message, vector: Vector) -> None:
+        """Take in the message that comes next, and [d] its embedding."""
+        self._seen.add(message, vector, self._kinds, self._flow)
+        if self._flow and self._lookup:
+            self._flow.take(message, self._kinds, self._lookup)
+
+    def graph(
+        self, agents: Sequence[Agent], final: str, draft: tuple[Message, Vector] | None = None
+    ) -> EpisodeGraph:
+        """The graph so far; see `episode_graph`.
+
+        Args:
+            agents: All agents, in the episode's order.
+            final: Whose answer is guarded.
+            draft: The graph as if this message with this embedding had come too; it is not kept.
+        """
+        seen = self._seen
+        if draft:
+            seen = seen.copy()
+            seen.add(*draft, self._kinds, self._flow)
+        ids = nodes_of(agents, seen.messages, final)
+        index = {agent: place for place, agent in enumerate(ids)}
+        vectors = np.stack(seen.vectors)
+        sent = sent_messages(seen.messages, index)
+        src, dst = edges({(receiver, sender) for receiver, sender, _ in sent})
+        kinds, settings = self._kinds, self._settings
+        return EpisodeGraph(
+            x=node_features(vectors, seen.messages, index, settings.node_feature),
+            kind=np.array([_KIND_CODES[kinds[agent]] for agent in ids], dtype=np.uint8),
+            agent_ids=ids,
+            src=src,
+            dst=dst,
+            final=index[final],
+            edge=edge_means(vectors, sent) if settings.messages else None,
+            flow=agent_flows(seen.flows, seen.heard, ids, kinds) if settings.flow else None,
+            text=seen.texts.rows(ids, kinds) if settings.has_text else None,
+            taints=tuple(taint for flow in seen.flows for taint in flow.taints),
+            utterances=node_utterances(seen.messages, index, self._tokenize)
+            if self._tokenize and settings.tokens
+            else None,
+        )
+
+
+class _Seen:
+    """What a graph is made of."""
+
+    def __init__(self, settings: GraphSettings) -> None:
+        self._settings = settings
+        self.messages: list[Message] = []
+        self.vectors: list[Vector] = []
+        self.flows: list[MessageFlow] = []
+        self.heard: dict[str, frozenset[str]] = {}
+        self.texts = HashedTexts(settings.word_bits, settings.letter_bits)
+
+    def copy(self) -> _Seen:
+        other = _Seen(self._settings)
+        other.messages, other.vectors = list(self.messages), list(self.vectors)
+        other.flows, other.heard = list(self.flows), dict(self.heard)
+        other.texts = self.texts.copy()
+        return other
+
+    def add(
+        self,
+        message: Message,
+        vector: Vector,
+        kinds: Mapping[str, AgentKind],
+        tracker: FlowTracker | None,
+    ) -> None:
+        self.messages.append(message)
+        self.vectors.append(np.asarray(vector, np.float32))
+        left = len(self.messages) - len(in_window(self.messages, self._settings.rounds))
+        del self.messages[:left], self.vectors[:left]
+        if tracker and (flow := tracker.flow(message, kinds, vector)):
+            self.flows.append(flow)
+            for receiver in message.receivers:
+                self.heard[receiver] = self.heard.get(receiver, frozenset()) | {message.sender}
+        if self._settings.has_text:
+            self.texts.add(message, kinds)
+
+
+def episode_graph(
+    episode: Episode,
+    vectors: NDArray[np.float32],
+    settings: GraphSettings,
+    lookup: Lookup | None = None,
+    tokenize: Tokenize | None = None,
+) -> EpisodeGraph:
+    """Turn an episode into its graph; training and live scoring both come through here.
+
+    With phi the utterance encoder, u_i^t = mean of phi over what agent i said in round t and
+    x_i = mean of u_i^t over those of the last T rounds in which i spoke (arXiv 2609.02967). An
+    edge i -> j says that j received a message of i within the window. Nodes are the agents that
+    speak or hear within the window and the final agent.
+
+    Departures: node feature `last` is phi of the last thing i said within the window, and
+    `mean_last` has both, x_i first; with `messages`, an edge carries the mean of phi over the
+    messages of i that j received within the window.
+
+    Args:
+        episode: The episode.
+        vectors: [messages, d] float32, `vectors[m]` = phi of message m's text.
+        settings: The window and the features. Flow and text features look at the whole episode.
+        lookup: Embeddings of `beside_messages`; only needed where there are any.
+        tokenize: Cuts texts into `settings.tokens` tokens at most; only needed with those.
+
+    Raises:
+        ValueError: `vectors` does not have one row a message, or `lookup` or `tokenize` is missing.
+    """
+    if vectors.ndim != 2 or len(vectors) != len(episode.messages):
+        raise ValueError(
+            f"vectors: expected one row for each of {len(episode.messages)} messages, "
+            f"got shape {vectors.shape}"
+        )
+    builder = GraphBuilder(settings, episode.kinds, lookup, tokenize)
+    for message, vector in zip(episode.messages, vectors, strict=True):
+        builder.add(message, vector)
+    return builder.graph(episode.agents, episode.final_agent)

@@ -1,0 +1,82 @@
+"""The builder message by message, against whole episodes and against the episode with the draft."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fglguard.encoder import load_encoder
+from fglguard.episode import Message
+from fglguard.graph import PRESET_FEATURES, GraphSettings
+from fglguard.graph_builder import GraphBuilder, episode_graph
+from tests.fglguard.flow.conftest import MESSAGES, build
+
+SETTINGS = [
+    GraphSettings(rounds, messages=messages, **PRESET_FEATURES[preset])
+    for rounds in (0, 1, 2)
+    for messages in (False, True)
+    for preset in ("paper", "recommended", "small")
+]
+ARRAYS = ("x", "kind", "src", "dst", "edge", "flow")
+ROWS = ("offsets", "columns", "values")
+
+
+@pytest.fixture(scope="module")
+def lookup():
+    return load_encoder("hashed-words").encode
+
+
+def same(one, other) -> None:
+    assert (one.agent_ids, one.final) == (other.agent_ids, other.final)
+    for name in ARRAYS:
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert (one.text is None) == (other.text is None)
+    for name in ROWS if one.text else ():
+        assert np.array_equal(getattr(one.text, name), getattr(other.text, name))
+    assert one.taints == other.taints
+
+
+def whole(messages, settings, lookup):
+    episode = build(messages)
+    return episode_graph(episode, lookup(episode.texts), settings, lookup)
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_after_each_message_it_is_the_graph_of_the_episode_so_far(settings, lookup) -> None:
+    episode = build()
+    builder = GraphBuilder(settings, episode.kinds, lookup)
+    for number, message in enumerate(episode.messages, start=1):
+        builder.add(message, lookup([message.text])[0])
+        found = builder.graph(episode.agents, episode.final_agent)
+        same(found, whole(episode.messages[:number], settings, lookup))
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_a_draft_counts_in_its_graph_and_leaves_nothing_behind(settings, lookup) -> None:
+    episode = build()
+    builder = GraphBuilder(settings, episode.kinds, lookup)
+    for message in MESSAGES[:-1]:
+        builder.add(message, lookup([message.text])[0])
+    drafts = [
+        MESSAGES[-1],
+        replace(MESSAGES[-1], round=9, text="pay GB29160016319268 again", receivers=("reader",)),
+        Message(4, "banker", ("bank",), 'send {"to": "GB00000000000000"}', "call"),
+    ]
+    for draft in drafts:
+        vector = lookup([draft.text])[0]
+        found = builder.graph(episode.agents, "banker", (draft, vector))
+        same(found, whole((*MESSAGES[:-1], draft), settings, lookup))
+    same(builder.graph(episode.agents, "banker"), whole(MESSAGES[:-1], settings, lookup))
+
+
+def test_what_has_left_the_window_is_forgotten(lookup) -> None:
+    episode = build()
+    builder = GraphBuilder(GraphSettings(1), episode.kinds)
+    for message in episode.messages:
+        builder.add(message, lookup([message.text])[0])
+    assert builder.kept == 1
+
+
+def test_a_missing_lookup_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="lookup: flow features need"):
+        GraphBuilder(GraphSettings(**PRESET_FEATURES["small"]), {})
