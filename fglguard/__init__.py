@@ -5,17 +5,38 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fglguard.episode import Agent, Episode, Message
+    from fglguard.events import Event
     from fglguard.guard import Guard
+    from fglguard.live.intervention import Outcome
+    from fglguard.live.limits import Limits
+    from fglguard.live.policy import AllowList, Policy
     from fglguard.verdict import Verdict
 
 __version__ = version("fglguard")
-__all__ = ["Agent", "Episode", "Guard", "Message", "Verdict", "__version__"]
+__all__ = [
+    "Agent",
+    "AllowList",
+    "Episode",
+    "Event",
+    "Guard",
+    "Limits",
+    "Message",
+    "Outcome",
+    "Policy",
+    "Verdict",
+    "__version__",
+]
 
 _HOMES = {
     "Agent": "fglguard.episode",
+    "AllowList": "fglguard.live.policy",
     "Episode": "fglguard.episode",
+    "Event": "fglguard.events",
     "Guard": "fglguard.guard",
+    "Limits": "fglguard.live.limits",
     "Message": "fglguard.episode",
+    "Outcome": "fglguard.live.intervention",
+    "Policy": "fglguard.live.policy",
     "Verdict": "fglguard.verdict",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fglguard.errors import EpisodeError, shown
@@ -34,15 +35,15 @@ def check_episode(episode: Episode) -> None:
     Raises:
         EpisodeError: One is broken; the text names the key at fault and quotes little of it.
     """
-    _check_name("id", episode.id)
-    _check_name("domain", episode.domain)
+    check_name("id", episode.id)
+    check_name("domain", episode.domain)
     if not episode.task:
         raise EpisodeError("task: expected at least one split key, got none")
     for key in episode.task:
-        _check_name("task", key)
+        check_name("task", key)
     known = _check_agents(episode.agents)
     _check_messages(episode.messages, known)
-    _check_name("final_agent", episode.final_agent)
+    check_name("final_agent", episode.final_agent)
     if episode.final_agent not in known:
         raise EpisodeError(
             f"final_agent: expected the id of one of the episode's agents, "
@@ -57,20 +58,24 @@ def _check_agents(agents: tuple[Agent, ...]) -> set[str]:
         raise EpisodeError("agents: expected at least one, got none")
     known: set[str] = set()
     for index, agent in enumerate(agents):
-        _check_name(f"agents[{index}].id", agent.id)
+        check_agent(f"agents[{index}]", agent)
         if agent.id in known:
             raise EpisodeError(f"agents[{index}].id: {shown(agent.id)} is used twice")
-        if agent.kind not in AGENT_KINDS:
-            raise EpisodeError(
-                f"agents[{index}].kind: expected one of {', '.join(AGENT_KINDS)}, "
-                f"got {shown(agent.kind)}"
-            )
-        if agent.unsafe is not None and not isinstance(agent.unsafe, bool):
-            raise EpisodeError(
-                f"agents[{index}].unsafe: expected true, false or null, got {shown(agent.unsafe)}"
-            )
         known.add(agent.id)
     return known
+
+
+def check_agent(where: str, agent: Agent) -> None:
+    """Hold an agent to the rules; EpisodeError names the key, which stands at `where`."""
+    check_name(f"{where}.id", agent.id)
+    if agent.kind not in AGENT_KINDS:
+        raise EpisodeError(
+            f"{where}.kind: expected one of {', '.join(AGENT_KINDS)}, got {shown(agent.kind)}"
+        )
+    if agent.unsafe is not None and not isinstance(agent.unsafe, bool):
+        raise EpisodeError(
+            f"{where}.unsafe: expected true, false or null, got {shown(agent.unsafe)}"
+        )
 
 
 def _check_messages(messages: tuple[Message, ...], known: set[str]) -> None:
@@ -78,34 +83,42 @@ def _check_messages(messages: tuple[Message, ...], known: set[str]) -> None:
         raise EpisodeError("messages: expected at least one, got none")
     latest = 0
     for index, message in enumerate(messages):
-        where = f"messages[{index}]"
-        if not isinstance(message.round, int) or isinstance(message.round, bool):
-            raise EpisodeError(
-                f"{where}.round: expected a whole number, got a {type(message.round).__name__}"
-            )
-        if message.round > MAX_ROUND:
-            raise EpisodeError(
-                f"{where}.round: expected at most {MAX_ROUND}, got {shown(message.round)}"
-            )
-        if message.round < latest:
-            raise EpisodeError(
-                f"{where}.round: expected {latest} or later (rounds never fall), "
-                f"got {shown(message.round)}"
-            )
+        check_message(f"messages[{index}]", message, known, latest)
         latest = message.round
-        for role, name in [("sender", message.sender)] + [
-            ("receivers", receiver) for receiver in message.receivers
-        ]:
-            if not isinstance(name, str) or name not in known:
-                raise EpisodeError(
-                    f"{where}.{role}: {shown(name)} is not one of the episode's agents"
-                )
-        if message.kind not in MESSAGE_KINDS:
-            raise EpisodeError(
-                f"{where}.kind: expected one of {', '.join(MESSAGE_KINDS)}, "
-                f"got {shown(message.kind)}"
-            )
-        _check_text(f"{where}.text", message.text)
+
+
+def check_message(where: str, message: Message, known: AbstractSet[str], latest: int) -> None:
+    """Hold a message to the rules; EpisodeError names the key, which stands at `where`.
+
+    Args:
+        where: Where it stands.
+        message: The message.
+        known: Ids of the episode's agents.
+        latest: Round of the message before it.
+    """
+    if not isinstance(message.round, int) or isinstance(message.round, bool):
+        raise EpisodeError(
+            f"{where}.round: expected a whole number, got a {type(message.round).__name__}"
+        )
+    if message.round > MAX_ROUND:
+        raise EpisodeError(
+            f"{where}.round: expected at most {MAX_ROUND}, got {shown(message.round)}"
+        )
+    if message.round < latest:
+        raise EpisodeError(
+            f"{where}.round: expected {latest} or later (rounds never fall), "
+            f"got {shown(message.round)}"
+        )
+    for role, name in [("sender", message.sender)] + [
+        ("receivers", receiver) for receiver in message.receivers
+    ]:
+        if not isinstance(name, str) or name not in known:
+            raise EpisodeError(f"{where}.{role}: {shown(name)} is not one of the episode's agents")
+    if message.kind not in MESSAGE_KINDS:
+        raise EpisodeError(
+            f"{where}.kind: expected one of {', '.join(MESSAGE_KINDS)}, got {shown(message.kind)}"
+        )
+    _check_text(f"{where}.text", message.text)
 
 
 def _check_text(where: str, text: Any) -> None:
@@ -150,7 +163,8 @@ def _check_attributes(attributes: Mapping[str, str]) -> None:
         )
 
 
-def _check_name(where: str, value: Any) -> None:
+def check_name(where: str, value: Any) -> None:
+    """Hold an id to the rules; EpisodeError names the key, which stands at `where`."""
     if not isinstance(value, str) or not value.strip():
         raise EpisodeError(f"{where}: expected a non-empty string, got {shown(value)}")
     if len(value) > 512:

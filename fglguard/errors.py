@@ -97,3 +97,7 @@ class ReportError(FglguardError):
 
 class PrivacyError(FglguardError):
     """An update can't be masked as was asked, and therefore isn't exported."""
+
+
+class TimeLimitError(FglguardError):
+    """A check took longer than it may."""

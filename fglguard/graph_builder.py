@@ -55,9 +55,9 @@ class GraphBuilder:
         self._seen = _Seen(settings)
 
     @property
-    def kept(self) -> int:
-        """How many messages are kept: those within the window."""
-        return len(self._seen.messages)
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that are kept: those within the window."""
+        return tuple(self._seen.messages)
 
     def add(self, message: Message, vector: Vector) -> None:
         """Take in the message that comes next, and [d] its embedding."""

@@ -2,47 +2,61 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fglguard.bundle import Bundle, load_bundle
-from fglguard.encoder import Encoder, load_encoder, tokenizer_of
+from fglguard.calibration import Calibration
+from fglguard.encoder import Encoder, load_encoder
 from fglguard.episode import Episode
-from fglguard.errors import BundleError, SettingsError
-from fglguard.flow.taint import most_suspicious
-from fglguard.graph import EpisodeGraph, beside_messages
-from fglguard.graph_builder import episode_graph
-from fglguard.packed_graphs import collate, pack
-from fglguard.reasons import reason
-from fglguard.training import batch_scores
+from fglguard.errors import SettingsError, TimeLimitError
+from fglguard.events import Event
+from fglguard.live.attempt import Attempt
+from fglguard.live.checker import Checker
+from fglguard.live.intervention import (
+    AsyncRewrite,
+    Outcome,
+    Rewrite,
+    failed_rewrite,
+    rewritten_event,
+    settled,
+)
+from fglguard.live.judge import Judge
+from fglguard.live.limits import Limits
+from fglguard.live.policy import Policy
+from fglguard.live.replaying import events_of
+from fglguard.scoring import Scorer
 from fglguard.verdict import Verdict
 
-OnError = Literal["block", "allow"]
 log = logging.getLogger(__name__)
 
 
 class Guard:
-    """Scores whole episodes with a trained detector and decides by a calibrated threshold.
+    """Scores episodes with a trained detector and decides by a calibrated threshold.
+
+    `score` takes stored episodes. Of running ones, `observe` takes in what was said, and `check`
+    gives the verdict on what is about to be said; `answer` does that, asks for one rewrite where
+    it is needed, and says what may go out. All of it may be shared among threads and tasks.
 
     Args:
         bundle: Detector, threshold and settings.
         encoder: The encoder that the bundle names.
-        on_error: Decision on an episode that can't be scored. `allow` lets answers out unguarded.
-        batch_size: Episodes scored at once.
+        policy: What is checked, what is let through, and what an error means.
+        limits: How much is held at once, and how long a check may take.
+        batch_size: Stored episodes scored at once.
         domain: Whose threshold decides. None, or a domain without one of its own: the pooled one.
         taints: Whether a verdict tells of tainted values. They quote the episode; a verdict without
             them holds nothing that was said in it.
 
     Raises:
         BundleError: The encoder is not the one that the detector was trained with.
-        SettingsError: `on_error` or `batch_size` is not valid.
+        SettingsError: `batch_size` is not valid.
     """
 
     def __init__(
@@ -50,34 +64,23 @@ class Guard:
         bundle: Bundle,
         encoder: Encoder,
         *,
-        on_error: OnError = "block",
+        policy: Policy | None = None,
+        limits: Limits | None = None,
         batch_size: int = 256,
         domain: str | None = None,
         taints: bool = True,
     ) -> None:
-        if on_error not in get_args(OnError):
-            raise SettingsError(f"on_error: expected block or allow, got {on_error!r}")
         if batch_size < 1:
             raise SettingsError(f"batch_size: expected at least 1, got {batch_size!r}")
-        if encoder.fingerprint != bundle.encoder_fingerprint:
-            raise BundleError(
-                f"encoder {encoder.name}: the guard was trained with "
-                f"{bundle.encoder_fingerprint}, got {encoder.fingerprint}"
-            )
-        width = bundle.graph.node_width(encoder.dimension)
-        if width != bundle.detector.dimension:
-            raise BundleError(
-                f"encoder {encoder.name}: the guard expects node features of width "
-                f"{bundle.detector.dimension}, got {width} from vectors of width "
-                f"{encoder.dimension}"
-            )
         self.bundle = bundle
-        self.encoder = encoder
-        self.on_error = on_error
+        self.policy = policy or Policy()
+        self.limits = limits or Limits()
         self.batch_size = batch_size
         self.domain = domain
-        self.taints = taints
-        self.calibration, self.calibration_id = bundle.for_domain(domain)
+        self.scorer = Scorer(bundle, encoder)
+        self._judge = Judge(bundle, domain, self.policy, taints)
+        self._checker = Checker(self.scorer, self._judge, self.policy, self.limits)
+        self._threads = ThreadPoolExecutor(self.limits.checks, "fglguard")
         self._warn()
 
     @classmethod
@@ -85,7 +88,8 @@ class Guard:
         cls,
         path: str | Path,
         *,
-        on_error: OnError = "block",
+        policy: Policy | None = None,
+        limits: Limits | None = None,
         batch_size: int = 256,
         domain: str | None = None,
         taints: bool = True,
@@ -103,7 +107,8 @@ class Guard:
         return cls(
             bundle,
             encoder,
-            on_error=on_error,
+            policy=policy,
+            limits=limits,
             batch_size=batch_size,
             domain=domain,
             taints=taints,
@@ -112,7 +117,159 @@ class Guard:
     @property
     def threshold(self) -> float:
         """tau: an episode whose corroborated score is at or above it is blocked."""
-        return self.calibration.threshold
+        return self._judge.threshold
+
+    @property
+    def calibration(self) -> Calibration:
+        """How the threshold was chosen."""
+        return self._judge.calibration
+
+    @property
+    def calibration_id(self) -> str:
+        """Which calibration it is."""
+        return self._judge.calibration_id
+
+    @property
+    def running(self) -> int:
+        """How many episodes run."""
+        return len(self._checker.episodes)
+
+    def score(self, episodes: Iterable[Episode]) -> list[Verdict]:
+        """One verdict for each stored episode, in order.
+
+        An episode that can't be scored gets status `error` and the decision of the policy's
+        `on_error`; it does not spoil the others. Errors are logged by type and episode, without
+        texts.
+
+        Raises:
+            TypeError: Something among `episodes` is not an Episode.
+        """
+        verdicts: list[Verdict] = []
+        remaining = iter(episodes)
+        while chunk := list(islice(remaining, self.batch_size)):
+            for episode in chunk:
+                if not isinstance(episode, Episode):
+                    raise TypeError(f"expected an Episode, got {type(episode).__name__}")
+            verdicts += self._score_chunk(chunk)
+        return verdicts
+
+    def observe(self, event: Event) -> bool:
+        """Take in what was said in a running episode, which begins with its first event.
+
+        Returns:
+            Whether it is new; False for an event whose id was taken in before.
+
+        Raises:
+            EpisodeError: It can't be a message of its episode; nothing of it is taken in.
+        """
+        return self._checker.observe(event)
+
+    def check(self, event: Event, *, can_rewrite: bool = False) -> Verdict:
+        """The verdict on what is about to be said; what may go out counts as said.
+
+        Whatever goes wrong becomes a verdict of status `error` with the decision of `on_error`.
+
+        Args:
+            event: The answer, or the tool call.
+            can_rewrite: An answer may be sent back to be rewritten: it then gets the decision
+                `rewrite`, once, where else it would get `block`.
+        """
+        if not self.limits.check_seconds:
+            return self._checker.check(event, can_rewrite, Attempt())
+        began = time.perf_counter()
+        attempt = Attempt()
+        running = self._threads.submit(self._checker.check, event, can_rewrite, attempt)
+        try:
+            return running.result(self.limits.check_seconds)
+        except FutureTimeoutError:
+            return self._late(event, running, attempt, began)
+
+    async def acheck(self, event: Event, *, can_rewrite: bool = False) -> Verdict:
+        """`check`, without holding up the event loop."""
+        began = time.perf_counter()
+        attempt = Attempt()
+        running = self._threads.submit(self._checker.check, event, can_rewrite, attempt)
+        limit = self.limits.check_seconds or None
+        try:
+            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(running)), limit)
+        except TimeoutError:
+            return self._late(event, running, attempt, began)
+        except asyncio.CancelledError:
+            attempt.give_up()
+            raise
+
+    async def aobserve(self, event: Event) -> bool:
+        """`observe`, without holding up the event loop."""
+        return await asyncio.wrap_future(self._threads.submit(self._checker.observe, event))
+
+    def answer(self, event: Event, rewrite: Rewrite | None = None) -> Outcome:
+        """What may go out in the place of an answer: it, one rewrite of it, or the safe message.
+
+        Args:
+            event: The answer.
+            rewrite: Called at most once, with the answer and its verdict; the text it returns is
+                scored by the same rule. None: an answer that is held back is refused.
+        """
+        first = self.check(event, can_rewrite=rewrite is not None)
+        if first.decision != "rewrite" or rewrite is None or not first.blocked:
+            return settled(event, (first,), self.policy.safe_message)
+        try:
+            again = rewritten_event(event, rewrite(event, first))
+        except Exception as error:  # noqa: BLE001 - the caller's own: the answer is refused
+            failed_rewrite(event, error)
+            again = None
+        if again is None:
+            return settled(event, (first,), self.policy.safe_message)
+        return settled(again, (first, self.check(again)), self.policy.safe_message)
+
+    async def aanswer(self, event: Event, rewrite: AsyncRewrite | None = None) -> Outcome:
+        """`answer`, without holding up the event loop."""
+        first = await self.acheck(event, can_rewrite=rewrite is not None)
+        if first.decision != "rewrite" or rewrite is None or not first.blocked:
+            return settled(event, (first,), self.policy.safe_message)
+        try:
+            again = rewritten_event(event, await rewrite(event, first))
+        except Exception as error:  # noqa: BLE001 - the caller's own: the answer is refused
+            failed_rewrite(event, error)
+            again = None
+        if again is None:
+            return settled(event, (first,), self.policy.safe_message)
+        return settled(again, (first, await self.acheck(again)), self.policy.safe_message)
+
+    def review(self, episode: str, agent: str) -> Verdict:
+        """The verdict on an agent of a running episode by what has been said so far."""
+        return self._checker.review(episode, agent)
+
+    def replay(self, episode: Episode) -> list[Verdict]:
+        """The verdicts that a stored episode would have got live, message by message.
+
+        Each message of an agent is checked as the policy says, and then counts as said, whatever
+        the verdict; the last verdict is on the whole episode, as `score` gives it.
+        """
+        replayed = Checker(self.scorer, self._judge, self.policy, self.limits)
+        verdicts = []
+        for event, checked in events_of(episode):
+            if checked and self.policy.passed_over(event) is None:
+                verdicts.append(replayed.preview(event))
+            replayed.observe(event)
+        return [*verdicts, replayed.review(episode.id, episode.final_agent)]
+
+    def forget(self, episode: str) -> bool:
+        """End a running episode; returns whether there was one."""
+        return self._checker.episodes.forget(episode)
+
+    def close(self) -> None:
+        """End the guard's threads; checks that run are finished first."""
+        self._threads.shutdown()
+
+    def _late(
+        self, event: Event, running: Future[Verdict], attempt: Attempt, began: float
+    ) -> Verdict:
+        if not attempt.give_up():
+            return running.result()
+        running.cancel()
+        error = TimeLimitError(f"not done within {self.limits.check_seconds:g} s")
+        return self._judge.of(event, self._judge.failure(event.episode, error, began))
 
     def _warn(self) -> None:
         """Say what an operator would not expect of the threshold."""
@@ -130,135 +287,16 @@ class Guard:
                 self.calibration.reason or "no threshold was within its budget",
             )
 
-    def score(self, episodes: Iterable[Episode]) -> list[Verdict]:
-        """One verdict for each episode, in order.
-
-        An episode that can't be scored gets status `error` and the decision of `on_error`; it does
-        not spoil the others. Errors are logged by type and episode, without texts.
-
-        Raises:
-            TypeError: Something among `episodes` is not an Episode.
-        """
-        verdicts: list[Verdict] = []
-        remaining = iter(episodes)
-        while chunk := list(islice(remaining, self.batch_size)):
-            for episode in chunk:
-                if not isinstance(episode, Episode):
-                    raise TypeError(f"expected an Episode, got {type(episode).__name__}")
-            verdicts += self._score_chunk(chunk)
-        return verdicts
-
     def _score_chunk(self, episodes: Sequence[Episode]) -> list[Verdict]:
-        start = time.perf_counter()
+        began = time.perf_counter()
         try:
-            return self._decide(episodes, start)
+            scored = self.scorer.scored(self.scorer.graphs(episodes))
+            return [
+                self._judge.scored(episode.id, one, began)
+                for episode, one in zip(episodes, scored, strict=True)
+            ]
         except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
             if len(episodes) == 1:
-                return [self._failure(episodes[0], error, start)]
+                return [self._judge.failure(episodes[0].id, error, began)]
         # One of them is at fault; alone, each gets its own verdict.
         return [verdict for episode in episodes for verdict in self._score_chunk([episode])]
-
-    def _decide(self, episodes: Sequence[Episode], start: float) -> list[Verdict]:
-        graphs = self._graphs(episodes)
-        packed = pack(graphs)
-        batch = collate(packed)
-        scores = batch_scores(self.bundle.detector, batch)
-        if not scores.nodes.isfinite().all():
-            raise FloatingPointError("a score is NaN")
-        nodes = scores.nodes.numpy()
-        latency = (time.perf_counter() - start) * 1000
-        return [
-            self._verdict(
-                episode,
-                graph,
-                nodes[first : first + len(graph.x)],
-                score,
-                corroborated,
-                latency,
-            )
-            for episode, graph, first, score, corroborated in zip(
-                episodes,
-                graphs,
-                packed.node_offsets[:-1],
-                scores.raw.tolist(),
-                scores.corroborated.tolist(),
-                strict=True,
-            )
-        ]
-
-    def _graphs(self, episodes: Sequence[Episode]) -> list[EpisodeGraph]:
-        """Each distinct text is encoded once; only cut into tokens for an encoder that trained."""
-        settings = self.bundle.graph
-        if settings.tokens:
-            tokenize = tokenizer_of(self.encoder, settings.tokens)
-            width = self.encoder.dimension
-            return [
-                episode_graph(
-                    episode,
-                    np.zeros((len(episode.messages), width), np.float32),
-                    settings,
-                    tokenize=tokenize,
-                )
-                for episode in episodes
-            ]
-        rows: dict[str, int] = {}
-        for episode in episodes:
-            for text in (*episode.texts, *beside_messages(episode, settings)):
-                rows.setdefault(text, len(rows))
-        vectors = self.encoder.encode(list(rows))
-
-        def lookup(texts: Sequence[str]) -> NDArray[np.float32]:
-            found: NDArray[np.float32] = vectors[[rows[text] for text in texts]]
-            return found
-
-        return [
-            episode_graph(episode, lookup(episode.texts), settings, lookup) for episode in episodes
-        ]
-
-    def _verdict(
-        self,
-        episode: Episode,
-        graph: EpisodeGraph,
-        scores: NDArray[np.float64],
-        score: float,
-        corroborated: float,
-        latency: float,
-    ) -> Verdict:
-        blocked = corroborated >= self.threshold
-        return Verdict(
-            episode_id=episode.id,
-            decision="block" if blocked else "allow",
-            status="success",
-            score=score,
-            corroborated_score=corroborated,
-            threshold=self.threshold,
-            reason=reason(
-                graph,
-                scores,
-                self.bundle.detector.options.readout,
-                score,
-                corroborated,
-                self.threshold,
-            ),
-            model_id=self.bundle.model_id,
-            calibration_id=self.calibration_id,
-            latency_ms=latency,
-            agents=dict(zip(graph.agent_ids, scores.tolist(), strict=True)),
-            taints=most_suspicious(graph.taints) if self.taints else (),
-        )
-
-    def _failure(self, episode: Episode, error: Exception, start: float) -> Verdict:
-        kind = type(error).__name__
-        log.error("episode %s can't be scored: %s; %s", episode.id, kind, self.on_error)
-        return Verdict(
-            episode_id=episode.id,
-            decision=self.on_error,
-            status="error",
-            score=None,
-            corroborated_score=None,
-            threshold=self.threshold,
-            reason=f"could not be scored ({kind}); on_error is {self.on_error}",
-            model_id=self.bundle.model_id,
-            calibration_id=self.calibration_id,
-            latency_ms=(time.perf_counter() - start) * 1000,
-        )

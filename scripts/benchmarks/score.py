@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fglguard import graph_builder
-from fglguard import guard as guards
+from fglguard import graph_builder, scoring
 from fglguard.bundle import Bundle
 from fglguard.calibration import Calibration
 from fglguard.detector import build_detector
@@ -19,6 +18,7 @@ from fglguard.flow.calls import FlowTracker
 from fglguard.graph import PRESET_FEATURES, GraphSettings, beside_messages
 from fglguard.guard import Guard
 from fglguard.hashed_text import HashedTexts
+from fglguard.live.judge import Judge
 from fglguard.silo import open_silos
 from fglguard.silo.index import text_id
 from scripts.benchmarks.stopwatch import Stopwatch
@@ -152,15 +152,15 @@ def _timed(guard: Guard, episodes: Iterable[Episode]) -> dict[str, NDArray[np.fl
     watch = Stopwatch(
         {
             "flow": [
-                (guards, "beside_messages"),
+                (scoring, "beside_messages"),
                 (FlowTracker, "flow"),
                 (FlowTracker, "take"),
                 (graph_builder, "agent_flows"),
             ],
             "text": [(HashedTexts, "add"), (HashedTexts, "rows")],
-            "pack": [(guards, "pack"), (guards, "collate")],
-            "decide": [(guards, "batch_scores"), (guard, "_verdict")],
-            "vectors": [(guard.encoder, "encode")],
+            "pack": [(scoring, "pack"), (scoring, "collate")],
+            "decide": [(scoring, "batch_scores"), (Judge, "scored")],
+            "vectors": [(guard.scorer.encoder, "encode")],
         }
     )
     found: dict[str, list[float]] = {}

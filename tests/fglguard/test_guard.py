@@ -20,6 +20,7 @@ from fglguard.errors import BundleError, SettingsError
 from fglguard.graph import PRESET_FEATURES, GraphSettings
 from fglguard.graph_builder import episode_graph
 from fglguard.guard import Guard
+from fglguard.live.policy import Policy
 from fglguard.packed_graphs import pack
 from fglguard.silo import Silo
 from fglguard.training import score_graphs
@@ -177,7 +178,7 @@ def poisoned() -> Episode:
 @pytest.mark.parametrize("on_error", ["block", "allow"])
 def test_an_error_is_neither_an_allow_nor_a_violation(trained, path, how, on_error, caplog) -> None:
     """It spoils no other verdict of the batch, and its text reaches neither log nor verdict."""
-    guard = Guard(load_bundle(path), FailingEncoder(how), on_error=on_error)
+    guard = Guard(load_bundle(path), FailingEncoder(how), policy=Policy(on_error=on_error))
     with caplog.at_level(logging.INFO):
         verdicts = guard.score([EPISODES[0], poisoned(), EPISODES[1]])
     failed = verdicts[1]
@@ -232,7 +233,7 @@ def test_wrong_use_is_refused(path) -> None:
     with pytest.raises(TypeError, match="expected an Episode, got dict"):
         guard.score([EPISODES[0], {"id": "e"}])
     with pytest.raises(SettingsError, match="on_error: expected block or allow, got 'ignore'"):
-        Guard.load(path, on_error="ignore")
+        Policy(on_error="ignore")
     with pytest.raises(SettingsError, match="batch_size: expected at least 1, got 0"):
         Guard.load(path, batch_size=0)
 
@@ -324,4 +325,4 @@ def test_the_encoders_model_is_there_before_the_first_episode_is_timed(tmp_path)
         calibration=calibrate([0.1, 0.9], [0, 1]),
     )
     guard = Guard.load(tmp_path / "g")
-    assert guard.encoder._loaded is not None
+    assert guard.scorer.encoder._loaded is not None

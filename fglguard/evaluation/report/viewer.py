@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fglguard.attribution.drivers import edge_drivers
 from fglguard.bundle import Bundle
 from fglguard.episode import Episode
 from fglguard.episode_rules import AGENT_KINDS
@@ -18,12 +19,6 @@ from fglguard.evaluation.report.episode_view import (
     Why,
 )
 from fglguard.evaluation.report.flow_view import FlowView, view_flow
-from fglguard.evaluation.report.influence import edge_changes
-from fglguard.evaluation.report.message_influence import (
-    affordable_edges,
-    message_changes,
-    nearest_edges,
-)
 from fglguard.flow.calls import Lookup
 from fglguard.graph import GraphSettings
 from fglguard.graph_builder import episode_graph
@@ -111,14 +106,10 @@ class EpisodeViewer:
         part = slice(self.packed.edge_offsets[row], self.packed.edge_offsets[row + 1])
         src: NDArray[np.int32] = self.packed.src[part]
         dst: NDArray[np.int32] = self.packed.dst[part]
-        detector, settings = self._bundle.detector, self._bundle.graph
-        if not (settings.flow or settings.has_text):
-            changes = edge_changes(detector, self.packed, row)
-            return _edge_views(src, dst, changes), 0
-        final, most = int(self.packed.final[row]), affordable_edges(episode)
-        chosen = nearest_edges(src, dst, final, most)
-        pairs = [(names[src[edge]], names[dst[edge]]) for edge in chosen]
-        changes = message_changes(detector, episode, settings, self._lookup, pairs)
+        bundle = self._bundle
+        chosen, changes = edge_drivers(
+            bundle.detector, self.packed, row, names, episode, bundle.graph, self._lookup
+        )
         return _edge_views(src[chosen], dst[chosen], changes), len(src) - len(chosen)
 
 

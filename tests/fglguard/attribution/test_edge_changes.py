@@ -3,10 +3,10 @@ import pytest
 import torch
 from torch import nn
 
+from fglguard.attribution import edge_changes as influence
+from fglguard.attribution.edge_changes import edge_changes
 from fglguard.detector import Detector, build_detector
 from fglguard.detector_options import DetectorOptions
-from fglguard.evaluation.report import influence
-from fglguard.evaluation.report.influence import edge_changes
 from fglguard.graph import EpisodeGraph
 from fglguard.packed_graphs import collate, pack
 

@@ -1,12 +1,12 @@
 import numpy as np
 
-from fglguard.episode import Agent, Episode, Message
-from fglguard.evaluation.report.message_influence import (
+from fglguard.attribution.message_changes import (
     MOST_EDGES,
     affordable_edges,
     nearest_edges,
     without_edge,
 )
+from fglguard.episode import Agent, Episode, Message
 
 AGENTS = tuple(Agent(name, "agent") for name in "abc")
 

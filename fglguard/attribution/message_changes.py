@@ -70,13 +70,13 @@ def without_edge(episode: Episode, sender: str, receiver: str) -> Episode:
     return replace(episode, messages=tuple(kept) or (replace(episode.messages[0], receivers=()),))
 
 
-def affordable_edges(episode: Episode) -> int:
+def affordable_edges(episode: Episode, most: int = MOST_CHARACTERS) -> int:
     """How many edges of an episode are looked at, at least one: fewer where much is said to many.
 
     Every agent may hear everything, so that a graph takes agents times characters.
     """
     work = len(episode.agents) * sum(len(text) for text in episode.texts)
-    return min(MOST_EDGES, max(1, MOST_CHARACTERS // work))
+    return min(MOST_EDGES, max(1, most // work))
 
 
 def nearest_edges(

@@ -23,7 +23,7 @@ def edge_changes(detector: Detector, packed: PackedGraphs, graph: int) -> NDArra
     Positive where the edge makes the episode more suspect. It looks at outputs alone, so it holds
     for any detector, also where the edge lies several steps away; edges that can stand in for each
     other each show a small change. Node features and self-loops stay as they are: where node
-    features tell what an agent was told, `message_influence.message_changes` is the one to ask.
+    features tell what an agent was told, `message_changes.message_changes` is the one to ask.
 
     Args:
         detector: Left unchanged, in evaluation mode.

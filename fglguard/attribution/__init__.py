@@ -1,0 +1,1 @@
+"""Attribution: which edges of an episode drove its score."""

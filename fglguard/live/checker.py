@@ -1,0 +1,160 @@
+"""Running episodes under guard: what is said is taken in, what is about to be said is checked."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+
+from fglguard.attribution.drivers import edge_drivers
+from fglguard.errors import EpisodeError, shown
+from fglguard.events import Event
+from fglguard.live.attempt import Attempt
+from fglguard.live.episode import LiveEpisode
+from fglguard.live.episodes import LiveEpisodes
+from fglguard.live.judge import Judge
+from fglguard.live.limits import Limits
+from fglguard.live.policy import Policy
+from fglguard.packed_graphs import pack
+from fglguard.scoring import Scored, Scorer
+from fglguard.vectors import Vectors
+from fglguard.verdict import Driver, Verdict
+
+log = logging.getLogger(__name__)
+
+MOST_DRIVERS = 5
+"""Edges that a verdict tells of."""
+MOST_CHARACTERS = 500_000
+"""Heard in all graphs that are made to find them: some tenths of a second."""
+
+
+class Checker:
+    """Holds the running episodes of one guard; safe to share among threads.
+
+    Args:
+        scorer: Gives scores.
+        judge: Makes verdicts of them.
+        policy: What is checked.
+        limits: How much is held at once.
+    """
+
+    def __init__(self, scorer: Scorer, judge: Judge, policy: Policy, limits: Limits) -> None:
+        self._scorer = scorer
+        self._judge = judge
+        self._policy = policy
+        vectors = Vectors(scorer.encoder, limits.cached_texts)
+        graph, tokenize = scorer.bundle.graph, scorer.tokenize
+        self._lookup = vectors.encode
+        self.episodes = LiveEpisodes(lambda: LiveEpisode(graph, vectors, limits, tokenize), limits)
+
+    def observe(self, event: Event) -> bool:
+        """Take in what was said; returns whether it is new.
+
+        Raises:
+            EpisodeError: It can't be a message of its episode, or its id was used for another.
+        """
+        with self.episodes.one(event.episode, new=True) as episode:
+            new = episode.add(event)
+            if new and event.agents.get(event.sender) == "user":
+                episode.rewrite_asked = False
+            return new
+
+    def check(self, event: Event, can_rewrite: bool, attempt: Attempt) -> Verdict:
+        """The verdict on what is about to be said; what may go out counts as said.
+
+        Args:
+            event: What is about to be said.
+            can_rewrite: The caller can send it back once: it then gets `rewrite` before `block`.
+            attempt: Committed before anything counts.
+        """
+        began = time.perf_counter()
+        try:
+            with self.episodes.one(event.episode, new=False) as episode:
+                verdict = self._check(event, episode, can_rewrite, began)
+                attempt.commit()
+                if verdict.decision == "rewrite":
+                    episode.rewrite_asked = True
+                if not verdict.blocked:
+                    episode.add(event)
+                    if event.kind == "say":
+                        episode.rewrite_asked = False
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
+            verdict = self._judge.failure(event.episode, error, began)
+        return self._judge.of(event, verdict)
+
+    def preview(self, event: Event) -> Verdict:
+        """The verdict that `check` would give, `allow` or `block`; nothing counts as said."""
+        began = time.perf_counter()
+        try:
+            with self.episodes.one(event.episode, new=False) as episode:
+                verdict = self._check(event, episode, False, began)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
+            verdict = self._judge.failure(event.episode, error, began)
+        return self._judge.of(event, verdict)
+
+    def review(self, name: str, agent: str) -> Verdict:
+        """The verdict on an agent by what has been said so far; nothing is added to it."""
+        began = time.perf_counter()
+        try:
+            with self.episodes.one(name, new=False) as episode:
+                (scored,) = self._scorer.scored([episode.graph(agent)])
+                return self._judge.scored(name, scored, began)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
+            return self._judge.failure(name, error, began)
+
+    def _check(
+        self, event: Event, episode: LiveEpisode, can_rewrite: bool, began: float
+    ) -> Verdict:
+        if episode.taken(event):
+            raise EpisodeError(f"id: {shown(event.id)} has been said already")
+        if (why := self._policy.passed_over(event)) is not None:
+            episode.message_of(event)
+            return self._judge.skipped(event.episode, why, began)
+        (scored,) = self._scorer.scored([episode.graph(event.sender, event)])
+        verdict = self._judge.scored(event.episode, scored, began)
+        if verdict.decision == "allow":
+            return verdict
+        if self._policy.explain:
+            verdict = self._explained(verdict, scored, episode, event)
+        if can_rewrite and event.kind == "say" and not episode.rewrite_asked:
+            verdict = replace(verdict, decision="rewrite")
+        return replace(verdict, latency_ms=(time.perf_counter() - began) * 1000)
+
+    def _explained(
+        self, verdict: Verdict, scored: Scored, episode: LiveEpisode, event: Event
+    ) -> Verdict:
+        try:
+            return replace(verdict, drivers=self._drivers(scored, episode, event))
+        except Exception as error:
+            kind = type(error).__name__
+            log.exception("episode %s: what drove the score is unknown", event.episode)
+            return replace(verdict, reason=f"{verdict.reason}; what drove it is unknown ({kind})")
+
+    def _drivers(self, scored: Scored, episode: LiveEpisode, event: Event) -> tuple[Driver, ...]:
+        bundle, graph = self._scorer.bundle, scored.graph
+        whole = episode.episode(event.sender, event)
+        places, changes = edge_drivers(
+            bundle.detector,
+            pack([graph]),
+            0,
+            graph.agent_ids,
+            whole,
+            bundle.graph,
+            self._lookup,
+            MOST_CHARACTERS,
+        )
+        first = episode.messages + 1 - len(whole.messages)
+        found = []
+        for place, change in zip(places.tolist(), changes.tolist(), strict=True):
+            sender, receiver = (
+                graph.agent_ids[graph.src[place]],
+                graph.agent_ids[graph.dst[place]],
+            )
+            along = tuple(
+                first + number
+                for number, message in enumerate(whole.messages)
+                if message.sender == sender and receiver in message.receivers
+            )
+            found.append(Driver(sender, receiver, change, along))
+        found.sort(key=lambda driver: -driver.change)
+        return tuple(found[:MOST_DRIVERS])
