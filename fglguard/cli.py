@@ -216,10 +216,12 @@ def recalibrate(
 
     done = choose_anew(bundle, silo, output, Choice(budget, rule, risk, by, domain, every))
     for name, (calibration, its_id) in (("old", done.before), ("new", done.after)):
+        blocked = f"{calibration.false_positive_rate:.1%} of {calibration.benign} benign"
+        if calibration.recall is not None:
+            blocked += f", {calibration.recall:.1%} of {calibration.unsafe} unsafe"
         print(
-            f"{name}: threshold {calibration.threshold:.6g}, blocks "
-            f"{calibration.false_positive_rate:.1%} of {calibration.benign} benign episodes, "
-            f"calibration {its_id}"
+            f"{name}: threshold {calibration.threshold:.6g}, blocks {blocked} calibration episodes "
+            f"(calibration {its_id})"
         )
     kept = [name for name in done.new.domains if name != domain]
     if kept:

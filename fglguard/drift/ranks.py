@@ -9,9 +9,9 @@ class ConformalRanks:
 
     With N scores before, u = (#{below} + U (#{in the same bin} + 1)) / (N + 1), U uniform on
     [0, 1). If reference and live scores are exchangeable (drawn from one distribution, whatever it
-    is), these u are independent and uniform on [0, 1] (Vovk, Gammerman and Shafer, "Algorithmic
-    Learning in a Random World", 2005, theorem 8.1). That is exact for a reference of any size: it
-    is a sample like the live scores, not taken for the truth. A high u is a high score.
+    is), these u are independent and uniform on [0, 1] (Vovk, Nouretdinov and Gammerman, "Testing
+    exchangeability on-line", ICML 2003). That is exact for a reference of any size: it is a sample
+    like the live scores, not taken for the truth. A high u is a high score.
 
     Args:
         reference: Counts [bins].
