@@ -29,8 +29,9 @@ class DriftMonitor:
     a new one.
 
     The test's guarantee: while live scores are exchangeable with the reference's, an alert ever
-    rises with probability at most alpha, however often one looks. The PSI is a description; no
-    alert rests on it.
+    rises with probability at most alpha, however often one looks. Episodes of one task resemble
+    each other, so a reference of few tasks is not exchangeable with live scores of others. The PSI
+    is a description; no alert rests on it.
 
     Args:
         reference: Of the guard's calibration, `bundle.reference_for(domain)`; None where it has
@@ -52,7 +53,7 @@ class DriftMonitor:
         *,
         alpha: float = 0.01,
         window: int = 1000,
-        minimum: int = 50,
+        minimum: int = 30,
         against: Against = "benign",
         seed: int = 0,
     ) -> None:

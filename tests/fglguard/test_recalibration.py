@@ -132,7 +132,7 @@ def test_options_take_the_place_of_the_old_rule(site) -> None:
 
 @pytest.mark.parametrize("domain", ["a", "b"])
 def test_a_domain_gets_its_own_threshold_and_reference(site, domain) -> None:
-    """b keeps the rule of its own threshold; a takes that of the pooled one, which decided for it."""
+    """b keeps the rule of its own threshold; a takes that of the pooled one."""
     old = load_bundle(site.guard)
     assert site.run("--domain", domain).exit_code == 0
     new = load_bundle(site.new)

@@ -121,7 +121,7 @@ def test_what_is_no_score_is_refused_and_not_counted(score) -> None:
         ({"alpha": 1.0}, "alpha: expected a share"),
         ({"alpha": math.nan}, "alpha: expected a share"),
         ({"minimum": 0}, "minimum: expected 1 to the window's 1000"),
-        ({"window": 10}, "minimum: expected 1 to the window's 10 scores, got 50"),
+        ({"window": 10}, "minimum: expected 1 to the window's 10 scores, got 30"),
         ({"against": "unsafe"}, "against: expected benign or all"),
     ],
 )
