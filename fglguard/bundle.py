@@ -7,18 +7,17 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
-from fglguard.calibration import Calibration
+from fglguard.calibration import Calibration, ReferenceHistogram
 from fglguard.calibration.record import from_record, to_record
 from fglguard.detector import Detector, build_detector
 from fglguard.detector_options import DetectorOptions
-from fglguard.encoder import Encoder
 from fglguard.errors import BundleError, CalibrationError, FglguardError, shown
 from fglguard.graph import GraphSettings
 from fglguard.parameters import layout
@@ -29,6 +28,18 @@ MODEL_FILE = "model.safetensors"
 GUARD_FILE = "guard.json"
 WIDEST = 16384
 """Widest node features that a bundle may ask for."""
+
+
+class NamedEncoder(Protocol):
+    """What a bundle keeps of an encoder."""
+
+    @property
+    def name(self) -> str:
+        """The name `load_encoder` knows it by."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal on every machine for the same weights and settings, and only then."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,10 @@ class Bundle:
         calibration_id: The same of the calibration's record, the model's hash included.
         domains: By name, the calibrations of domains that have their own.
         domain_ids: By name, the same of their records.
+        reference: Scores that `calibration` was chosen on, in coarse bins; None where the guard was
+            written without. Not part of the calibration's record, as no decision rests on it.
+        domain_references: By name, the same of domains' own calibrations. Only a recalibrated guard
+            has any (`fglguard.recalibration`), of its own site's scores.
     """
 
     detector: Detector
@@ -58,6 +73,8 @@ class Bundle:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     domains: Mapping[str, Calibration] = field(default_factory=dict)
     domain_ids: Mapping[str, str] = field(default_factory=dict)
+    reference: ReferenceHistogram | None = None
+    domain_references: Mapping[str, ReferenceHistogram] = field(default_factory=dict)
 
     def for_domain(self, domain: str | None) -> tuple[Calibration, str]:
         """The calibration of a domain and its id; the pooled one where it has none of its own."""
@@ -65,15 +82,23 @@ class Bundle:
             return self.domains[domain], self.domain_ids[domain]
         return self.calibration, self.calibration_id
 
+    def reference_for(self, domain: str | None) -> ReferenceHistogram | None:
+        """The reference of a domain; the pooled one where it has none of its own."""
+        if domain is not None and domain in self.domain_references:
+            return self.domain_references[domain]
+        return self.reference
+
 
 def save_bundle(
     path: Path,
     detector: Detector,
     *,
-    encoder: Encoder,
+    encoder: NamedEncoder,
     graph: GraphSettings,
     calibration: Calibration,
     domains: Mapping[str, Calibration] | None = None,
+    reference: ReferenceHistogram | None = None,
+    domain_references: Mapping[str, ReferenceHistogram] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a bundle as the folder `path`: `model.safetensors` and `guard.json`.
@@ -89,14 +114,18 @@ def save_bundle(
         graph: The settings it was trained with.
         calibration: The threshold.
         domains: By name, the thresholds of domains that have their own.
+        reference: Of the scores that `calibration` was chosen on.
+        domain_references: By name, of those that the domains' own were chosen on.
         provenance: Anything JSON can hold.
 
     Raises:
         BundleError: Weights, threshold or provenance can't be written, the graph settings do not
-            give the features that the detector expects, or `path` is something other than a bundle.
+            give the features that the detector expects, a reference counts other episodes than its
+            calibration, or `path` is something other than a bundle.
     """
     _check_target(path)
     _check_features(detector, graph)
+    _check_references(calibration, domains or {}, reference, domain_references or {})
     tensors = {name: p.detach().contiguous().cpu() for name, p in detector.named_parameters()}
     _check_finite(tensors, "the detector to save")
     model = save_tensors(tensors)
@@ -107,6 +136,8 @@ def save_bundle(
         "graph": asdict(graph),
         "calibration": _record(calibration),
         "domains": {name: _record(own) for name, own in (domains or {}).items()},
+        "reference": reference.to_record() if reference else None,
+        "domain_references": {n: own.to_record() for n, own in (domain_references or {}).items()},
         "provenance": dict(provenance or {}),
         "files": {MODEL_FILE: hashlib.sha256(model).hexdigest()},
     }
@@ -142,8 +173,8 @@ def load_bundle(path: Path) -> Bundle:
         detector = _load_detector(content["detector"], model, path)
         graph = GraphSettings(**content["graph"])
         _check_features(detector, graph)
-        domains = _domains(content)
-        return Bundle(
+        domains = _objects(content, "domains")
+        bundle = Bundle(
             detector=detector,
             encoder_name=_text(content["encoder"], "name"),
             encoder_fingerprint=_text(content["encoder"], "fingerprint"),
@@ -154,7 +185,16 @@ def load_bundle(path: Path) -> Bundle:
             calibration_id=digest([found, content["calibration"]])[:16],
             domains={name: from_record(r, f"domains.{name}") for name, r in domains.items()},
             domain_ids={name: digest([found, name, r])[:16] for name, r in domains.items()},
+            reference=_reference(content),
+            domain_references={
+                name: ReferenceHistogram.from_record(record, f"domain_references.{name}")
+                for name, record in _objects(content, "domain_references").items()
+            },
         )
+        _check_references(
+            bundle.calibration, bundle.domains, bundle.reference, bundle.domain_references
+        )
+        return bundle
     except KeyError as error:
         raise BundleError(f"{path / GUARD_FILE}: the key {error} is missing") from None
     except BundleError as error:
@@ -247,12 +287,35 @@ def _record(calibration: Calibration) -> dict[str, Any]:
         raise BundleError(str(error)) from error
 
 
-def _domains(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The domains' records; a guard from before there were any has none."""
-    domains = content.get("domains", {})
-    if not isinstance(domains, dict):
-        raise BundleError(f"domains: expected an object, got {shown(domains)}")
-    return domains
+def _objects(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The domains' records under a key; a guard from before there were any has none."""
+    records = content.get(key, {})
+    if not isinstance(records, dict):
+        raise BundleError(f"{key}: expected an object, got {shown(records)}")
+    return records
+
+
+def _reference(content: Mapping[str, Any]) -> ReferenceHistogram | None:
+    """The pooled reference; a guard from before there was one has none."""
+    record = content.get("reference")
+    return None if record is None else ReferenceHistogram.from_record(record)
+
+
+def _check_references(
+    calibration: Calibration,
+    domains: Mapping[str, Calibration],
+    reference: ReferenceHistogram | None,
+    domain_references: Mapping[str, ReferenceHistogram],
+) -> None:
+    try:
+        if reference is not None:
+            reference.check_counts(calibration, "reference")
+        for name, own in domain_references.items():
+            if name not in domains:
+                raise CalibrationError(f"domain_references.{name}: the domain has no calibration")
+            own.check_counts(domains[name], f"domain_references.{name}")
+    except CalibrationError as error:
+        raise BundleError(str(error)) from error
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, BinaryIO
 import typer
 from rich.console import Console
 
+from fglguard.calibration import By, Rule
 from fglguard.corpora import corpus
 from fglguard.encoder import ENCODERS, Encoder, load_encoder
 from fglguard.episode import Problem, read_episodes
@@ -174,6 +175,58 @@ def score(
     if not found:
         raise EpisodeError(f"{episodes}: expected at least one episode, got none")
     _write_verdicts(guard.score(found), output)
+
+
+@app.command()
+@_reported
+def recalibrate(
+    bundle: Annotated[Path, typer.Argument(help="A guard's folder; only read.")],
+    silo: Annotated[Path, typer.Argument(metavar="SILO", help="Labelled episodes, prepared.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The new guard's folder; nothing is replaced.")
+    ],
+    budget: Annotated[
+        float | None, typer.Option(help="Over-refusal budget; by default the old one.")
+    ] = None,
+    rule: Annotated[
+        Rule | None, typer.Option(help="In which sense it is met; by default the old one.")
+    ] = None,
+    risk: Annotated[
+        float | None, typer.Option(help="For clopper_pearson; by default the old one, or 0.1.")
+    ] = None,
+    by: Annotated[
+        By | None, typer.Option(help="What is exchangeable; by default the old one.")
+    ] = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(help="Choose this domain's own threshold; else the pooled one."),
+    ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="All labelled episodes, not the validation split's alone; none of them "
+            "may have trained the guard.",
+        ),
+    ] = False,
+) -> None:
+    """Choose a guard's threshold anew on a silo, as a new guard; the old one stays as it is."""
+    from fglguard.recalibration import Choice
+    from fglguard.recalibration import recalibrate as choose_anew
+
+    done = choose_anew(bundle, silo, output, Choice(budget, rule, risk, by, domain, every))
+    for name, (calibration, its_id) in (("old", done.before), ("new", done.after)):
+        blocked = f"{calibration.false_positive_rate:.1%} of {calibration.benign} benign"
+        if calibration.recall is not None:
+            blocked += f", {calibration.recall:.1%} of {calibration.unsafe} unsafe"
+        print(
+            f"{name}: threshold {calibration.threshold:.6g}, blocks {blocked} calibration episodes "
+            f"(calibration {its_id})"
+        )
+    kept = [name for name in done.new.domains if name != domain]
+    if kept:
+        print(f"domains whose own thresholds stay: {', '.join(kept)}")
+    print(f"{output}: model {done.new.model_id} as before")
 
 
 @app.command()

@@ -79,6 +79,10 @@ class CalibrationError(FglguardError):
     """No threshold can be chosen from the scores given."""
 
 
+class DriftError(FglguardError):
+    """A score can't be compared with those of calibration."""
+
+
 class UpdateError(FglguardError):
     """A client's update can't be used."""
 

@@ -159,5 +159,6 @@ class _Run:
                 graph=self.graph,
                 calibration=found.pooled,
                 domains=found.domains,
+                reference=found.reference,
                 provenance=provenance,
             )

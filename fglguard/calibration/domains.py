@@ -1,7 +1,7 @@
 """A pooled threshold, and thresholds of domains that have enough benign episodes for their own."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import TypeVar
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fglguard.calibration.calibration import Calibration
 from fglguard.calibration.histogram import ScoreHistogram, calibrate_histogram
 from fglguard.calibration.pairs import calibrate
+from fglguard.calibration.reference import ReferenceHistogram
 from fglguard.calibration.rules import needed_units
 from fglguard.settings import CalibrationSettings
 
@@ -28,12 +29,15 @@ class Calibrations:
         fallbacks: By name, why each other domain uses the pooled one; empty unless thresholds are
             chosen by domain.
         reason: Why there is no pooled threshold; None where there is one.
+        reference: What the pooled one was chosen on, in coarse bins; None without a pooled one, or
+            where the bins of a histogram can't be merged into coarser ones.
     """
 
     pooled: Calibration | None
     domains: Mapping[str, Calibration] = field(default_factory=dict)
     fallbacks: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
+    reference: ReferenceHistogram | None = None
 
     def of(self, domain: str) -> Calibration | None:
         """A domain's own calibration, else the pooled one."""
@@ -57,7 +61,7 @@ def calibrate_pairs(
         settings: Rule, budget and the rest.
 
     Raises:
-        CalibrationError: A score is NaN, or a label another.
+        CalibrationError: A score is NaN or outside [0, 1], or a label another.
     """
     by_group = settings.by == "group"
 
@@ -76,7 +80,10 @@ def calibrate_pairs(
         return len(np.unique(groups[benign])) if by_group else int(benign.sum())
 
     parts = {str(name): domains == name for name in np.unique(domains)}
-    return _calibrations(np.ones(len(scores), np.bool_), parts, units, one, settings)
+    found = _calibrations(np.ones(len(scores), np.bool_), parts, units, one, settings)
+    if found.pooled is None:
+        return found
+    return replace(found, reference=ReferenceHistogram.of(scores, labels))
 
 
 def calibrate_histograms(
@@ -97,7 +104,11 @@ def calibrate_histograms(
     def units(histogram: ScoreHistogram) -> int:
         return int(histogram.benign.sum())
 
-    return _calibrations(reduce(add, histograms.values()), histograms, units, one, settings)
+    whole = reduce(add, histograms.values())
+    found = _calibrations(whole, histograms, units, one, settings)
+    if found.pooled is None:
+        return found
+    return replace(found, reference=ReferenceHistogram.merged(whole))
 
 
 def _calibrations(

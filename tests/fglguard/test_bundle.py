@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fglguard.bundle import GUARD_FILE, MODEL_FILE, load_bundle, save_bundle
-from fglguard.calibration import Calibration, calibrate
+from fglguard.calibration import Calibration, ReferenceHistogram, calibrate
 from fglguard.detector import build_detector
 from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import load_encoder
@@ -23,8 +23,18 @@ GRAPH = GraphSettings(rounds=5)
 CALIBRATION = Calibration(1 / 3, 0.1, "max_recall", 0.75, 0.1, 10, 4)
 
 
+REFERENCE = ReferenceHistogram((7, 2, 1), (0, 1, 3))
+
+
 def save(
-    path, *, detector=None, calibration=CALIBRATION, domains=None, provenance=None, graph=GRAPH
+    path,
+    *,
+    detector=None,
+    calibration=CALIBRATION,
+    domains=None,
+    provenance=None,
+    graph=GRAPH,
+    **references,
 ):
     save_bundle(
         path,
@@ -34,6 +44,7 @@ def save(
         calibration=calibration,
         domains=domains,
         provenance=provenance or {"run": {"seed": 7}, "site": "Zürich"},
+        **references,
     )
 
 
@@ -125,6 +136,51 @@ def test_a_record_of_a_guard_without_rules_or_domains_is_read(saved) -> None:
     resealed(saved / GUARD_FILE, as_before)
     bundle = load_bundle(saved)
     assert (bundle.calibration, bundle.domains) == (CALIBRATION, {})
+
+
+def test_references_survive_and_leave_the_ids(tmp_path, saved) -> None:
+    """No decision rests on them, so they are no part of a calibration's record."""
+    domains = {"mail": replace(CALIBRATION, benign=1, unsafe=2), "bank": CALIBRATION}
+    own = {"mail": ReferenceHistogram((1, 0), (0, 2))}
+    save(tmp_path / "g", domains=domains, reference=REFERENCE, domain_references=own)
+    bundle = load_bundle(tmp_path / "g")
+    assert (bundle.reference, bundle.domain_references) == (REFERENCE, own)
+    assert bundle.reference_for("mail") == own["mail"]
+    assert bundle.reference_for("bank") == bundle.reference_for(None) == REFERENCE
+    save(tmp_path / "without", domains=domains)
+    without = load_bundle(tmp_path / "without")
+    assert without.reference_for("mail") is None
+    assert without.calibration_id == bundle.calibration_id == load_bundle(saved).calibration_id
+    assert without.domain_ids == bundle.domain_ids
+
+
+def test_a_guard_from_before_there_were_references_has_none(saved) -> None:
+    def as_before(record):
+        del record["reference"], record["domain_references"]
+
+    resealed(saved / GUARD_FILE, as_before)
+    bundle = load_bundle(saved)
+    assert (bundle.reference, bundle.domain_references) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("references", "told"),
+    [
+        ({"reference": ReferenceHistogram((7, 2), (0, 4))}, "reference: expected the 10 benign"),
+        ({"domain_references": {"mail": REFERENCE}}, "domain_references.mail: the domain has no"),
+        (
+            {
+                "domains": {"mail": replace(CALIBRATION, unsafe=5)},
+                "domain_references": {"mail": REFERENCE},
+            },
+            "domain_references.mail: expected the 10 benign and 5 unsafe episodes",
+        ),
+    ],
+)
+def test_references_of_other_episodes_are_not_saved(tmp_path, references, told) -> None:
+    with pytest.raises(BundleError, match=told):
+        save(tmp_path / "g", **references)
+    assert not (tmp_path / "g").exists()
 
 
 def test_thresholds_survive_to_the_last_bit(tmp_path) -> None:
@@ -248,6 +304,16 @@ def resealed(path, change) -> None:
         (
             lambda r: r.update(domains={"a": r["calibration"] | {"budget": 7.0}}),
             "domains.a.budget: expected 0 to 1, got 7.0",
+        ),
+        (lambda r: r.update(reference=[1]), "reference: expected an object of benign and unsafe"),
+        (
+            lambda r: r.update(reference={"benign": [9, 2], "unsafe": [0, 4]}),
+            "guard.json: reference: expected the 10 benign and 4 unsafe episodes",
+        ),
+        (lambda r: r.update(domain_references=None), "domain_references: expected an object"),
+        (
+            lambda r: r.update(domain_references={"a": {"benign": [10, 0], "unsafe": [0, 4]}}),
+            "domain_references.a: the domain has no calibration",
         ),
         (lambda r: r["encoder"].update(name=None), "encoder.name: expected a text, got None"),
         (lambda r: r["detector"].update(dimension=10**9), "dimension: expected 1 to 16384"),

@@ -14,7 +14,12 @@ from rich.console import Console
 import client.app as client_module
 from client.failure import report_failure
 from fglguard.bundle import load_bundle
-from fglguard.calibration import ScoreHistogram, calibrate, calibrate_histogram
+from fglguard.calibration import (
+    ReferenceHistogram,
+    ScoreHistogram,
+    calibrate,
+    calibrate_histogram,
+)
 from fglguard.encoder import load_encoder
 from fglguard.evaluation.metrics import auroc
 from fglguard.graph import GraphSettings
@@ -72,6 +77,14 @@ def test_histograms_and_domain_thresholds(run_config):
         told = record if domain is None else record["domains"][domain]
         assert told["threshold"] in (expected.threshold, None)
         assert (told["benign"], told["unsafe"]) == (expected.benign, expected.unsafe)
+    scores, labels, _ = rescored(folder, silo, 1)
+    bundle = load_bundle(folder / "guard")
+    # 64 bins are merged four at a time into 16, of both domains together.
+    merged = ScoreHistogram.of(scores.corroborated, labels, 16)
+    assert bundle.reference == ReferenceHistogram(
+        tuple(merged.benign.tolist()), tuple(merged.unsafe.tolist())
+    )
+    assert not bundle.domain_references
     blocked, safe = [], []
     for domain in ("a", "b"):
         scores, labels, _ = rescored(folder, silo, 2, domain)
@@ -97,7 +110,9 @@ def test_a_conformal_threshold_by_group(run_config):
     folder, results = run(config)
     scores, labels, groups = rescored(folder, Silo.open(Path(config["corpus.path"])), 1)
     expected = calibrate(scores.corroborated, labels, 0.4, rule="conformal", groups=groups)
-    assert load_bundle(folder / "guard").calibration == expected
+    bundle = load_bundle(folder / "guard")
+    assert bundle.calibration == expected
+    assert bundle.reference == ReferenceHistogram.of(scores.corroborated, labels)
     record = results["calibration"]
     assert (record["rule"], record["by"], record["risk"]) == ("conformal", "group", None)
     assert record["benign_groups"] == expected.benign_groups
