@@ -25,6 +25,7 @@ class AgentTree:
                 self._nodes.setdefault((span.trace, node), []).append(span)
         self._enclosing: dict[Key, Span | None] = {}
         self._outermost: dict[Key, Span | None] = {}
+        self._awaiting: dict[Key, str | None] = {}
 
     def named(self, span: Span) -> str | None:
         """The agent that the span itself names."""
@@ -111,10 +112,16 @@ class AgentTree:
     def awaiting(self, span: Span) -> str | None:
         """The agent that the span's result goes back to: the nearest other one above, or None."""
         agent = self.agent(span)
+        path: list[Key] = []
         above = self.enclosing(span)
-        while above is not None and self.named(above) == agent:
+        while above is not None and self.named(above) == agent and above.key not in self._awaiting:
+            path.append(above.key)
             above = self.enclosing(above)
-        return self.named(above) if above else None
+        found = self.named(above) if above else None
+        if above is not None and found == agent:
+            found = self._awaiting[above.key]
+        self._awaiting.update(dict.fromkeys(path, found))
+        return found
 
     def calling(self, span: Span) -> str | None:
         """The agent that set the span off: by graph node if it names one, else who awaits it."""
