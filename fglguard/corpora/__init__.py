@@ -6,10 +6,13 @@ from typing import Protocol
 
 from fglguard.corpora.agent_safetybench import AgentSafetyBench
 from fglguard.corpora.agentdojo import AgentDojo
+from fglguard.corpora.autogen import AutoGen
 from fglguard.corpora.debate import Debate
 from fglguard.corpora.gsafeguard import GSafeguard
 from fglguard.corpora.jsonl import JsonLines
+from fglguard.corpora.langgraph import LangGraph
 from fglguard.corpora.openagentsafety import OpenAgentSafety
+from fglguard.corpora.otlp import Otlp
 from fglguard.corpora.rjudge import RJudge
 from fglguard.episode import Episode, Problem
 from fglguard.errors import CorpusError, suggestion
@@ -37,7 +40,7 @@ class Corpus(Protocol):
         Args:
             path: The file or folder.
             domain: Domain of every episode; by default the format's name (schema-1 JSON Lines
-                keep their own).
+                keep their own; traces and message logs may name theirs).
             problems: Receives one entry for each record that was skipped.
             strict: Raise at the first bad record instead of skipping it.
 
@@ -59,6 +62,9 @@ CORPORA: dict[str, Corpus] = {
         Debate("debate"),
         GSafeguard("gsafeguard"),
         JsonLines("jsonl"),
+        Otlp("otlp"),
+        LangGraph("langgraph"),
+        AutoGen("autogen"),
     )
 }
 """Every format by name. ASSEBench is published in R-Judge's record."""

@@ -42,8 +42,8 @@ class EpisodeBuilder:
         id: str,
         task: tuple[str, ...],
         final_agent: str,
-        unsafe: bool,
-        label_source: LabelSource,
+        unsafe: bool | None,
+        label_source: LabelSource | None,
         attributes: Mapping[str, str | None],
     ) -> Episode:
         """The finished episode. Attributes that are None are left out; `source` is added.

@@ -13,6 +13,7 @@ class JsonLines(Importer):
     looked_for = "*.jsonl files"
     suffixes = (".jsonl",)
     keeps_names = True
+    keeps_domains = True
 
     def episode(self, record: Any, source: Source) -> Episode:
         """The line's episode, with its own id and, unless another is asked for, domain."""

@@ -38,30 +38,24 @@ class Source:
         return f"{self.file.relative_to(base).as_posix()}{self.place}"
 
 
-class Importer(ABC):
-    """A source format: finds its files, reads their records, skips and reports bad ones.
+class Reader(ABC):
+    """A source format: finds its files, reads their records, tells of those it can't use.
 
     Attributes:
         name: Name of the format, and the default domain.
         looked_for: The files it reads, in words for an error.
         suffixes: Endings of the files it reads.
-        keeps_names: Whether records bring id and domain, so that an id used twice is an error.
     """
 
     looked_for = "*.json or *.jsonl files"
     suffixes: tuple[str, ...] = (".json", ".jsonl")
-    keeps_names = False
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     @abstractmethod
-    def episode(self, record: Any, source: Source) -> Episode | None:
-        """The record's episode, or None for one that the format leaves out on purpose.
-
-        Raises:
-            CorpusError: The record is not of the format; the text names the key.
-        """
+    def outcomes(self, path: Path, domain: str | None) -> Iterator[Episode | Problem]:
+        """Every episode and every problem of a file or a folder, in a fixed order."""
 
     def accepts(self, file: Path) -> bool:
         """Whether a file's name is one of the format's."""
@@ -92,7 +86,7 @@ class Importer(ABC):
         """Read every episode; see `fglguard.corpora.Corpus.read`."""
         first: Problem | None = None
         found = False
-        for outcome in self._outcomes(path, domain):
+        for outcome in self.outcomes(path, domain):
             if isinstance(outcome, Episode):
                 found = True
                 yield outcome
@@ -106,10 +100,49 @@ class Importer(ABC):
             reason = f"; the first problem is {first}" if first else ""
             raise CorpusError(f"{path}: found no {self.name} episode in it{reason}")
 
-    def _outcomes(self, path: Path, domain: str | None) -> Iterator[Episode | Problem]:
-        domain = domain or ("" if self.keeps_names else self.name)
+    def files(self, path: Path) -> list[Path]:
+        """The format's files, in order of their names.
+
+        Raises:
+            CorpusError: There is none.
+        """
+        if not path.exists():
+            raise CorpusError(f"{path}: expected a file or a folder, there is none")
+        if path.is_file():
+            if self.accepts(path):
+                return [path]
+        else:
+            found = [file for file in path.rglob("*") if self.accepts(file) and file.is_file()]
+            if found:
+                return sorted(found, key=lambda file: file.relative_to(path).as_posix())
+        raise CorpusError(f"{path}: expected {self.looked_for} ({self.name}), found none")
+
+
+class Importer(Reader):
+    """A source format whose records are episodes.
+
+    Attributes:
+        keeps_names: Whether records bring their ids, so that one used twice is an error.
+        keeps_domains: Whether records may bring their domains: a source's domain is then empty
+            unless the caller asked for one.
+    """
+
+    keeps_names = False
+    keeps_domains = False
+
+    @abstractmethod
+    def episode(self, record: Any, source: Source) -> Episode | None:
+        """The record's episode, or None for one that the format leaves out on purpose.
+
+        Raises:
+            CorpusError: The record is not of the format; the text names the key.
+        """
+
+    def outcomes(self, path: Path, domain: str | None) -> Iterator[Episode | Problem]:
+        """The outcome of each record."""
+        domain = domain or ("" if self.keeps_domains else self.name)
         used: dict[str, Source] = {}
-        for file in self._files(path):
+        for file in self.files(path):
             try:
                 for place, record in self.records(file):
                     source = Source(file, path, place, domain)
@@ -142,18 +175,6 @@ class Importer(ABC):
             return Problem(str(source), str(error))
         except RecursionError:
             return Problem(str(source), "it is nested too deeply to be an episode")
-
-    def _files(self, path: Path) -> list[Path]:
-        if not path.exists():
-            raise CorpusError(f"{path}: expected a file or a folder, there is none")
-        if path.is_file():
-            if self.accepts(path):
-                return [path]
-        else:
-            found = [file for file in path.rglob("*") if self.accepts(file) and file.is_file()]
-            if found:
-                return sorted(found, key=lambda file: file.relative_to(path).as_posix())
-        raise CorpusError(f"{path}: expected {self.looked_for} ({self.name}), found none")
 
 
 def load_json(file: Path) -> Any:

@@ -24,6 +24,9 @@ def test_the_registry_lists_its_choices():
         "debate",
         "gsafeguard",
         "jsonl",
+        "otlp",
+        "langgraph",
+        "autogen",
     }
     assert all(CORPORA[name].name == name for name in FORMATS)
     with pytest.raises(CorpusError, match=r"expected one of agent_safetybench, .*got 'rjugde'"):
