@@ -86,7 +86,6 @@ class Judge:
             agent=event.sender,
             kind=event.kind,
             content_hash=event.content_hash,
-            enforced=self._policy.mode == "enforce",
         )
 
     def _verdict(self, episode: str, decision: Decision, began: float) -> Verdict:
@@ -101,4 +100,5 @@ class Judge:
             model_id=self._bundle.model_id,
             calibration_id=self.calibration_id,
             latency_ms=(time.perf_counter() - began) * 1000,
+            enforced=self._policy.mode == "enforce",
         )

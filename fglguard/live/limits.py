@@ -38,9 +38,9 @@ class Limits:
         for one in fields(self):
             value = getattr(self, one.name)
             least = 0 if one.name == "check_seconds" else 1
-            number = isinstance(value, int if one.type == "int" else int | float)
+            number = isinstance(value, int if one.type is int else int | float)
             if not number or isinstance(value, bool) or not least <= value < float("inf"):
-                kind = "a whole number" if one.type == "int" else "a number"
+                kind = "a whole number" if one.type is int else "a number"
                 raise SettingsError(
                     f"limits.{one.name}: expected {kind} of at least {least}, got {value!r}"
                 )
