@@ -6,7 +6,9 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, get_args
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fglguard.detector_options import PAPER, DetectorOptions
@@ -16,6 +18,7 @@ from fglguard.readout import read_out
 from fglguard.settings import DetectorSettings
 
 if TYPE_CHECKING:
+    from fglguard.graph import EpisodeGraph
     from fglguard.packed_graphs import GraphBatch
 
 Preset = Literal["paper", "recommended", "small"]
@@ -53,6 +56,7 @@ class Detector(nn.Module, ABC):
         flow_dimension: Width of the information-flow features it expects; 0: it looks at none.
         options: What `build_detector` must be given besides, to build a like one.
         reads_tokens: Whether it looks at what nodes said, as token ids, instead of their features.
+        reads_vectors: Whether it looks at node features, or at flow and text alone.
         branches: Columns of `hidden` that `fuse` standardises before they are summed; 0: none.
     """
 
@@ -62,6 +66,7 @@ class Detector(nn.Module, ABC):
     flow_dimension: int = 0
     options: DetectorOptions = PAPER
     reads_tokens: bool = False
+    reads_vectors: bool = True
     branches: int = 0
 
     @abstractmethod
@@ -75,6 +80,14 @@ class Detector(nn.Module, ABC):
     def forward(self, batch: "GraphBatch") -> Tensor:
         """Logits [N], one for each node of the batch; sigmoid gives the anomaly scores s."""
         return self.head(self.hidden(batch))
+
+    def array_logits(self, graph: "EpisodeGraph") -> NDArray[np.float64] | None:
+        """Logits [n] of one graph's nodes without a batch's overhead; None: there is no such way.
+
+        Args:
+            graph: With the features that the detector wants.
+        """
+        return None
 
     def training_logits(self, hidden: Tensor) -> Tensor:
         """Logits [N] that the detection loss is taken of; `head`'s, unless a part does not train.

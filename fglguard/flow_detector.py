@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -14,6 +16,7 @@ from fglguard.graph import PRESET_FEATURES
 from fglguard.hashed_text import columns_of
 
 if TYPE_CHECKING:
+    from fglguard.graph import EpisodeGraph
     from fglguard.packed_graphs import GraphBatch
 
 FLOW_SCALE = (0.8, 1.0, 0.9, 0.25, 0.35, 0.9, 0.6, 0.9, 0.6, 0.3)
@@ -25,6 +28,7 @@ _BRANCHES = 2
 _AGENT = AGENT_KINDS.index("agent")
 
 
+_SCALE = np.array(FLOW_SCALE, dtype=np.float32)
 NEVER_SUSPECT = -20.0
 """l of a user or tool, which have no features: above it, they would lift every calm agent's
 corroborated score to one and the same value."""
@@ -57,6 +61,7 @@ class FlowDetector(Detector):
     """
 
     branches = _BRANCHES
+    reads_vectors = False
     flow_dimension = WIDTH
 
     def __init__(self, preset: str, dimension: int, options: DetectorOptions = PAPER) -> None:
@@ -87,6 +92,22 @@ class FlowDetector(Detector):
         linear = text + flow + self.bias
         linear = torch.where(_acts(batch), linear, linear.new_tensor(NEVER_SUSPECT))
         return torch.stack([linear, batch.flow[:, PROVENANCE]], dim=1)
+
+    def array_logits(self, graph: "EpisodeGraph") -> NDArray[np.float64]:
+        """What `forward` gives for one graph, [n], in numpy: a tenth of a batch's overhead."""
+        text, flow = graph.text, graph.flow
+        if text is None or flow is None:
+            raise ValueError("graph: expected hashed text and flow features, got none")
+        weights = self.text_weight.detach().numpy()[:, 0]
+        sums = np.concatenate(([0.0], np.cumsum(weights[text.columns] * text.values, dtype=float)))
+        linear = sums[text.offsets[1:]] - sums[text.offsets[:-1]]
+        linear += flow @ (_SCALE * self.flow_weight.detach().numpy()) + float(self.bias.detach())
+        acts = graph.kind == _AGENT
+        acts[graph.final] = True
+        (mean, provenance), (deviation, spread) = self.moments.tolist()
+        fused: NDArray[np.float64] = (np.where(acts, linear, NEVER_SUSPECT) - mean) / deviation
+        fused += PROVENANCE_WEIGHT * (flow[:, PROVENANCE] - provenance) / spread
+        return fused
 
     def head(self, hidden: Tensor) -> Tensor:
         """The fused logits [N]."""

@@ -31,6 +31,8 @@ class GraphBuilder:
         kinds: Kind of each agent; looked at with each message, so that it may grow.
         lookup: Embeddings of what is embedded besides the messages; needed with flow features.
         tokenize: Cuts texts into `settings.tokens` tokens at most; needed with those.
+        reads_vectors: Whether anybody looks at node features; they are zeros otherwise, which takes
+            no time.
 
     Raises:
         ValueError: `lookup` or `tokenize` is missing.
@@ -42,6 +44,7 @@ class GraphBuilder:
         kinds: Mapping[str, AgentKind],
         lookup: Lookup | None = None,
         tokenize: Tokenize | None = None,
+        reads_vectors: bool = True,
     ) -> None:
         if settings.flow and lookup is None:
             raise ValueError("lookup: flow features need the embeddings of `beside_messages`")
@@ -51,6 +54,7 @@ class GraphBuilder:
         self._kinds = kinds
         self._lookup = lookup
         self._tokenize = tokenize
+        self._reads_vectors = reads_vectors
         self._flow = FlowTracker(lookup) if settings.flow and lookup else None
         self._seen = _Seen(settings)
 
@@ -81,18 +85,17 @@ class GraphBuilder:
             seen.add(*draft, self._kinds, self._flow)
         ids = nodes_of(agents, seen.messages, final)
         index = {agent: place for place, agent in enumerate(ids)}
-        vectors = np.stack(seen.vectors)
         sent = sent_messages(seen.messages, index)
         src, dst = edges({(receiver, sender) for receiver, sender, _ in sent})
         kinds, settings = self._kinds, self._settings
         return EpisodeGraph(
-            x=node_features(vectors, seen.messages, index, settings.node_feature),
+            x=self._node_features(seen, index),
             kind=np.array([_KIND_CODES[kinds[agent]] for agent in ids], dtype=np.uint8),
             agent_ids=ids,
             src=src,
             dst=dst,
             final=index[final],
-            edge=edge_means(vectors, sent) if settings.messages else None,
+            edge=edge_means(np.stack(seen.vectors), sent) if settings.messages else None,
             flow=agent_flows(seen.flows, seen.heard, ids, kinds) if settings.flow else None,
             text=seen.texts.rows(ids, kinds) if settings.has_text else None,
             taints=tuple(taint for flow in seen.flows for taint in flow.taints),
@@ -100,6 +103,13 @@ class GraphBuilder:
             if self._tokenize and settings.tokens
             else None,
         )
+
+    def _node_features(self, seen: _Seen, index: Mapping[str, int]) -> NDArray[np.float32]:
+        if not self._reads_vectors:
+            width = self._settings.node_width(len(seen.vectors[0]))
+            return np.zeros((len(index), width), np.float32)
+        vectors = np.stack(seen.vectors)
+        return node_features(vectors, seen.messages, index, self._settings.node_feature)
 
 
 class _Seen:

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from fglguard.bundle import Bundle
+from fglguard.corroboration import corroborate
 from fglguard.encoder import Encoder, tokenizer_of
 from fglguard.episode import Episode
 from fglguard.errors import BundleError
 from fglguard.graph import EpisodeGraph, beside_messages
 from fglguard.graph_builder import episode_graph
 from fglguard.packed_graphs import collate, pack
+from fglguard.readout import read_out_array
 from fglguard.training import batch_scores
 from fglguard.utterances import Tokenize
 
@@ -114,3 +117,20 @@ class Scorer:
                 graphs, nodes, scores.raw.tolist(), scores.corroborated.tolist(), strict=True
             )
         ]
+
+    def scored_one(self, graph: EpisodeGraph) -> Scored:
+        """The scores of one graph: those of `scored` to 1e-5, sooner where the detector can.
+
+        Raises:
+            FloatingPointError: A score is NaN.
+        """
+        detector = self.bundle.detector
+        logits = detector.array_logits(graph)
+        if logits is None:
+            return self.scored([graph])[0]
+        nodes = expit(logits)
+        if not np.isfinite(nodes).all():
+            raise FloatingPointError("a score is NaN")
+        read = float(expit(read_out_array(logits, graph, detector.options.readout)))
+        raised = float(corroborate(nodes, graph.src, graph.dst)[graph.final])
+        return Scored(graph, nodes, read, max(raised, read))

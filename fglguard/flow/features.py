@@ -60,10 +60,16 @@ def agent_flows(
     return pooled
 
 
+_COLUMNS = np.array([FEATURES.index(feature) for feature, _ in POOLED])
+_HIGHEST = np.array([how == "max" for _, how in POOLED])
+_LAST = [place for place, (_, how) in enumerate(POOLED) if how == "last"]
+
+
 def _pool(flows: Sequence[MessageFlow]) -> NDArray[np.float32]:
     calls = [flow for flow in flows if flow.call] or flows
-    rows = np.stack([flow.features for flow in calls])
-    parts = {"max": rows.max(axis=0), "mean": rows.mean(axis=0), "last": flows[-1].features}
-    return np.array(
-        [parts[how][FEATURES.index(feature)] for feature, how in POOLED], dtype=np.float32
-    )
+    rows = np.array([flow.features for flow in calls])
+    mean = np.add.reduce(rows, axis=0) / np.float32(len(rows))
+    highest = np.maximum.reduce(rows, axis=0)
+    pooled: NDArray[np.float32] = np.where(_HIGHEST, highest[_COLUMNS], mean[_COLUMNS])
+    pooled[_LAST] = flows[-1].features[_COLUMNS[_LAST]]
+    return pooled

@@ -44,8 +44,11 @@ class Checker:
         self._policy = policy
         vectors = Vectors(scorer.encoder, limits.cached_texts)
         graph, tokenize = scorer.bundle.graph, scorer.tokenize
+        reads_vectors = scorer.bundle.detector.reads_vectors
         self._lookup = vectors.encode
-        self.episodes = LiveEpisodes(lambda: LiveEpisode(graph, vectors, limits, tokenize), limits)
+        self.episodes = LiveEpisodes(
+            lambda: LiveEpisode(graph, vectors, limits, tokenize, reads_vectors), limits
+        )
 
     def observe(self, event: Event) -> bool:
         """Take in what was said; returns whether it is new.
@@ -97,7 +100,7 @@ class Checker:
         began = time.perf_counter()
         try:
             with self.episodes.one(name, new=False) as episode:
-                (scored,) = self._scorer.scored([episode.graph(agent)])
+                scored = self._scorer.scored_one(episode.graph(agent))
                 return self._judge.scored(name, scored, began)
         except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
             return self._judge.failure(name, error, began)
@@ -110,7 +113,7 @@ class Checker:
         if (why := self._policy.passed_over(event)) is not None:
             episode.message_of(event)
             return self._judge.skipped(event.episode, why, began)
-        (scored,) = self._scorer.scored([episode.graph(event.sender, event)])
+        scored = self._scorer.scored_one(episode.graph(event.sender, event))
         verdict = self._judge.scored(event.episode, scored, began)
         if verdict.decision == "allow":
             return verdict

@@ -30,6 +30,7 @@ class LiveEpisode:
         vectors: Gives embeddings.
         limits: How large it may grow.
         tokenize: For an encoder that trains.
+        reads_vectors: Whether the detector looks at node features.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class LiveEpisode:
         vectors: Vectors,
         limits: Limits,
         tokenize: Tokenize | None = None,
+        reads_vectors: bool = True,
     ) -> None:
         self.messages = 0
         self.bytes = 0
@@ -47,7 +49,9 @@ class LiveEpisode:
         self._agents: dict[str, AgentKind] = {}
         # An encoder that trains reads tokens, and nothing looks at the frozen one's vectors.
         self._unread = None if tokenize is None else vectors.nothing
-        self._builder = GraphBuilder(settings, self._agents, vectors.encode, tokenize)
+        self._builder = GraphBuilder(
+            settings, self._agents, vectors.encode, tokenize, reads_vectors
+        )
         self._last: Message | None = None
         self._events: dict[str, str] = {}
 
