@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-BENCHMARKS = ("aegis", "encode", "growth", "run", "score", "silo", "simulation", "text")
+BENCHMARKS = ("aegis", "encode", "growth", "guard", "run", "score", "silo", "simulation", "text")
 
 
 def main() -> None:
