@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import logging
 from pathlib import Path
 from typing import Annotated
@@ -97,12 +97,18 @@ def serve(
         grace_seconds=grace_seconds,
         slow_seconds=slow_seconds,
     )
-    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        raise SidecarError(
-            f"serve: needs packages that are not installed ({', '.join(missing)}); install "
-            f"fglguard with its extra: pip install 'fglguard[serve]'"
-        )
+    _require_packages()
     from fglguard.sidecar.serving import serve as run
 
     run(settings)
+
+
+def _require_packages() -> None:
+    for name in PACKAGES:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise SidecarError(
+                f"serve: needs the package {error.name or name}, which is not installed; install "
+                f"fglguard with its extra: pip install 'fglguard[serve]'"
+            ) from error

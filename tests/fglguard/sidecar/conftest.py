@@ -115,8 +115,8 @@ class Sidecar:
 
 @contextlib.contextmanager
 def running(*arguments, **popen):
-    """A sidecar process on a free port, ended with the context."""
-    one = Sidecar([*arguments, "--port", "0"], **popen)
+    """A sidecar process, on a free port unless told otherwise, ended with the context."""
+    one = Sidecar(["--port", "0", *arguments], **popen)
     try:
         yield one
     finally:
