@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, FastAPI, Path, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -66,6 +67,14 @@ def _described(_key: Annotated[HTTPAuthorizationCredentials | None, Security(_be
     """Makes the description say that a key is wanted."""
 
 
+class _Anything(StringConvertor):
+    """An episode's id may hold slashes and line breaks, which other convertors stop at."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("anything", _Anything())
+
 Its = Annotated[Service, Depends(_service)]
 EpisodeId = Annotated[
     str, Path(min_length=1, max_length=512, description="The episode's id, yours.")
@@ -75,7 +84,7 @@ free = APIRouter()
 
 
 @keyed.post(
-    "/v1/episodes/{episode:path}/messages",
+    "/v1/episodes/{episode:anything}/messages",
     response_model=MessagesReply,
     responses=_errors(*_ALWAYS, *_BODY, 409),
 )
@@ -115,7 +124,7 @@ async def score(body: ScoreRequest, service: Its) -> Response:
 
 
 @keyed.get(
-    "/v1/episodes/{episode:path}",
+    "/v1/episodes/{episode:anything}",
     response_model=EpisodeReply,
     responses=_errors(*_ALWAYS, 404, 422),
 )
@@ -125,7 +134,7 @@ async def look(episode: EpisodeId, service: Its) -> Response:
 
 
 @keyed.delete(
-    "/v1/episodes/{episode:path}",
+    "/v1/episodes/{episode:anything}",
     response_model=EndedReply,
     responses=_errors(*_ALWAYS, 404, 422),
 )

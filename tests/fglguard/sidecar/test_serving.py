@@ -198,7 +198,7 @@ def test_the_log_is_rotated_its_owner_s_and_without_text(bundle, tmp_path):
     with running(bundle, *options, umask=0) as sidecar, sidecar.client() as client:
         begin(client)
         for number in range(20):
-            done = client.post("/v1/check", json=answer(text="a secret", id=str(number)))
+            done = client.post("/v1/check", json=answer(text="a secret", id=f"a{number}"))
             assert done.json()["status"] == "success"
         assert sidecar.stop() == 0
     files = sorted(tmp_path.glob("verdicts.jsonl*"))
@@ -206,7 +206,7 @@ def test_the_log_is_rotated_its_owner_s_and_without_text(bundle, tmp_path):
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     assert all(file.stat().st_size <= 4096 for file in files)
     kept = [json.loads(line) for file in reversed(files) for line in file.read_text().splitlines()]
-    assert [one["event_id"] for one in kept] == [str(n) for n in range(20 - len(kept), 20)]
+    assert [one["event_id"] for one in kept] == [f"a{n}" for n in range(20 - len(kept), 20)]
     assert "secret" not in "".join(file.read_text() for file in files)
 
 
