@@ -27,6 +27,7 @@ from fglguard.errors import (
 )
 from fglguard.files import require_folder_of, write_atomically
 from fglguard.graph import PRESET_FEATURES, GraphSettings, NodeFeature
+from fglguard.sidecar.command import serve
 from fglguard.silo import Silo
 from fglguard.silo.manifest import MANIFEST
 from fglguard.silo_report import print_silo
@@ -269,6 +270,9 @@ def report(
     silos = silos_of_run(run_folder, silo) if silo else []
     write_report(run_folder, written, silos=silos, with_text=with_text, guard=guard, each=episodes)
     print(f"{written}{': holds text, must not leave the site' if with_text else ''}")
+
+
+app.command()(_reported(serve))
 
 
 def _require_free(output: Path, overwrite: bool) -> None:

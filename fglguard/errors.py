@@ -43,6 +43,10 @@ class EpisodeError(FglguardError):
     """A record is not a valid episode."""
 
 
+class ReusedIdError(EpisodeError):
+    """An event's id was used for another event of its episode before."""
+
+
 class CorpusError(FglguardError):
     """A source of episodes can't be read, or is not in the format that was named."""
 
@@ -105,3 +109,7 @@ class PrivacyError(FglguardError):
 
 class TimeLimitError(FglguardError):
     """A check took longer than it may."""
+
+
+class SidecarError(FglguardError):
+    """The sidecar can't be started, or can't do what an operator asked of it."""

@@ -19,6 +19,7 @@ from fglguard.errors import SettingsError, TimeLimitError
 from fglguard.events import Event
 from fglguard.live.attempt import Attempt
 from fglguard.live.checker import Checker
+from fglguard.live.episodes import LiveEpisodes
 from fglguard.live.intervention import (
     AsyncRewrite,
     Outcome,
@@ -133,6 +134,21 @@ class Guard:
     def running(self) -> int:
         """How many episodes run."""
         return len(self._checker.episodes)
+
+    @property
+    def episodes(self) -> LiveEpisodes:
+        """The running episodes."""
+        return self._checker.episodes
+
+    def take_over(self, other: Guard) -> bool:
+        """Go on with another guard's running episodes, before this one has any of its own.
+
+        Both then share them, so that the other may finish what it is at.
+
+        Returns:
+            Whether it could: both read episodes alike (encoder, graph settings, limits).
+        """
+        return self._checker.take_over(other._checker)
 
     def score(self, episodes: Iterable[Episode]) -> list[Verdict]:
         """One verdict for each stored episode, in order.

@@ -42,6 +42,7 @@ class Checker:
         self._scorer = scorer
         self._judge = judge
         self._policy = policy
+        self._limits = limits
         vectors = Vectors(scorer.encoder, limits.cached_texts)
         graph, tokenize = scorer.bundle.graph, scorer.tokenize
         reads_vectors = scorer.bundle.detector.reads_vectors
@@ -49,6 +50,22 @@ class Checker:
         self.episodes = LiveEpisodes(
             lambda: LiveEpisode(graph, vectors, limits, tokenize, reads_vectors), limits
         )
+
+    def take_over(self, other: Checker) -> bool:
+        """Go on with another's running episodes, which both then share, if they can be read alike.
+
+        Returns:
+            Whether they can: encoder, graph settings and limits are the same.
+        """
+        mine, theirs = self._scorer.bundle, other._scorer.bundle
+        alike = (
+            mine.encoder_fingerprint == theirs.encoder_fingerprint
+            and mine.graph == theirs.graph
+            and self._limits == other._limits
+        )
+        if alike:
+            self.episodes, self._lookup = other.episodes, other._lookup
+        return alike
 
     def observe(self, event: Event) -> bool:
         """Take in what was said; returns whether it is new.
@@ -130,7 +147,7 @@ class Checker:
             return replace(verdict, drivers=self._drivers(scored, episode, event))
         except Exception as error:
             kind = type(error).__name__
-            log.exception("episode %s: what drove the score is unknown", event.episode)
+            log.exception("episode %r: what drove the score is unknown", event.episode)
             return replace(verdict, reason=f"{verdict.reason}; what drove it is unknown ({kind})")
 
     def _drivers(self, scored: Scored, episode: LiveEpisode, event: Event) -> tuple[Driver, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from fglguard.episode import Agent, Episode, Message
 from fglguard.episode_rules import AgentKind, check_agent, check_message, check_name
-from fglguard.errors import EpisodeError, shown
+from fglguard.errors import EpisodeError, ReusedIdError, shown
 from fglguard.events import Event
 from fglguard.graph import EpisodeGraph, GraphSettings
 from fglguard.graph_builder import GraphBuilder, Vector
@@ -94,13 +94,13 @@ class LiveEpisode:
         """Whether an event of this id has been taken in.
 
         Raises:
-            EpisodeError: One of this id and another content has.
+            ReusedIdError: One of this id and another content has.
         """
         before = None if event.id is None else self._events.get(event.id)
         if before is None:
             return False
         if before != _digest(event):
-            raise EpisodeError(f"id: {shown(event.id)} was used for another event before")
+            raise ReusedIdError(f"id: {shown(event.id)} was used for another event before")
         return True
 
     def add(self, event: Event) -> bool:

@@ -50,6 +50,12 @@ class LiveEpisodes:
             self._expire()
             return len(self._entries)
 
+    def __contains__(self, name: str) -> bool:
+        """Whether an episode runs; asking does not keep it running."""
+        with self._lock:
+            self._expire()
+            return name in self._entries
+
     @contextmanager
     def one(self, name: str, *, new: bool) -> Iterator[LiveEpisode]:
         """The episode, for this thread alone while the context lasts.

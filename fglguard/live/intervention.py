@@ -37,14 +37,14 @@ def rewritten_event(event: Event, text: object) -> Event | None:
     """The event with a rewrite's text; None, and a log entry, where a rewrite gave no text."""
     if isinstance(text, str) and text.strip():
         return replace(event, text=text, id=None)
-    log.error("episode %s: the rewrite gave no text: refused", event.episode)
+    log.error("episode %r: the rewrite gave no text: refused", event.episode)
     return None
 
 
 def failed_rewrite(event: Event, error: Exception) -> None:
     """Log that a rewrite raised; the answer is then refused."""
     kind = type(error).__name__
-    log.error("episode %s: the rewrite failed: %s: refused", event.episode, kind, exc_info=error)
+    log.error("episode %r: the rewrite failed: %s: refused", event.episode, kind, exc_info=error)
 
 
 def settled(event: Event, verdicts: tuple[Verdict, ...], safe_message: str) -> Outcome:

@@ -72,7 +72,7 @@ class Judge:
         """
         kind = type(error).__name__
         told = f"{kind}: {error}" if isinstance(error, FglguardError) else kind
-        log.error("episode %s can't be scored: %s; %s", episode, told, self._policy.on_error)
+        log.error("episode %r can't be scored: %s; %s", episode, told, self._policy.on_error)
         return replace(
             self._verdict(episode, self._policy.on_error, began),
             status="error",

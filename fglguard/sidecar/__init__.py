@@ -1,0 +1,1 @@
+"""The guard as a small service over HTTP: `fglguard serve`."""

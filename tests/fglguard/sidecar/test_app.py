@@ -1,0 +1,302 @@
+"""Each request gets a clear status, and nothing that goes wrong becomes an allow."""
+
+import hashlib
+import json
+import resource
+import time
+from dataclasses import fields
+
+import pytest
+
+from fglguard.bundle import load_bundle
+from fglguard.encoder import load_encoder
+from fglguard.episode import episode_to_record
+from fglguard.guard import Guard
+from fglguard.live.policy import Policy
+from fglguard.sidecar.records import VerdictRecord
+from fglguard.sidecar.settings import allow_list
+from fglguard.verdict import Verdict
+from tests.fglguard.sidecar.conftest import answer, said, write_bundle
+
+
+class Poisonable:
+    """An encoder that raises, or takes a second, for a text with a marked word."""
+
+    def __init__(self) -> None:
+        self.inner = load_encoder("hashed-words")
+        self.name, self.dimension = self.inner.name, self.inner.dimension
+        self.fingerprint = self.inner.fingerprint
+
+    def encode(self, texts, *, progress=False):
+        if any("poison" in text for text in texts):
+            raise RuntimeError("tokenizer gave up on: poison")
+        if any("slowly" in text for text in texts):
+            time.sleep(1)
+        return self.inner.encode(texts)
+
+
+def load_poisonable(settings, before):
+    return Guard(
+        load_bundle(settings.bundle), Poisonable(), policy=settings.policy, limits=settings.limits
+    )
+
+
+def begin(client, episode="e"):
+    done = client.post(f"/v1/episodes/{episode}/messages", json={"events": [said(id="1")]})
+    assert done.status_code == 200, done.text
+
+
+def problem(response):
+    return response.status_code, response.json()["error"]["code"]
+
+
+def metric(client, name):
+    lines = client.get("/metrics").text.splitlines()
+    found = [line for line in lines if line.startswith(f"fglguard_{name} ")]
+    return float(found[0].split()[-1]) if found else None
+
+
+def test_an_episode_from_its_first_message_to_its_end(serve_in_process):
+    _, client = serve_in_process()
+    begin(client)
+    verdict = client.post("/v1/check", json=answer()).json()
+    assert (verdict["decision"], verdict["status"], verdict["agent"]) == ("allow", "success", "a")
+    told = client.get("/v1/episodes/e").json()
+    assert (told["messages"], told["round"]) == (2, 1), "what may go out counts as said"
+    assert told["agents"] == [{"id": "u", "kind": "user"}, {"id": "a", "kind": "agent"}]
+    assert "please" not in json.dumps(told)
+    assert client.delete("/v1/episodes/e").json() == {"episode": "e", "ended": True}
+    for response in (client.get("/v1/episodes/e"), client.delete("/v1/episodes/e")):
+        assert problem(response) == (404, "unknown_episode")
+    assert problem(client.post("/v1/check", json=answer())) == (404, "unknown_episode")
+    assert metric(client, 'checks_total{decision="allow",status="success"}') == 1
+    assert metric(client, "drift_scores") == 1
+    assert metric(client, "episodes_running") == 0
+
+
+def test_the_record_is_the_verdict_s():
+    assert set(VerdictRecord.model_fields) == {one.name for one in fields(Verdict)}
+
+
+def test_messages_are_taken_once(serve_in_process):
+    _, client = serve_in_process()
+    both = {"events": [said(id="1"), said("and then", id="2", agents={})]}
+    assert client.post("/v1/episodes/e/messages", json=both).json()["new"] == [True, True]
+    assert client.post("/v1/episodes/e/messages", json=both).json()["new"] == [False, False]
+    assert client.get("/v1/episodes/e").json()["messages"] == 2
+    other = client.post("/v1/episodes/e/messages", json={"events": [said("other", id="1")]})
+    assert problem(other) == (409, "reused_id")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        said(sender="nobody"),
+        said(round=2),
+        said(agents={"a": "user"}),
+        said("x" * 1_000_000),
+        said(" \n"),
+        said(sender="a", receivers=["nobody"]),
+    ],
+    ids=["unknown agent", "a round before", "another kind", "1 MB", "no text", "unknown receiver"],
+)
+def test_what_can_t_be_a_message_is_refused_and_the_rest_kept(serve_in_process, event):
+    _, client = serve_in_process()
+    first = said(round=5)
+    done = client.post("/v1/episodes/e/messages", json={"events": [first, event, first]})
+    assert problem(done) == (422, "bad_event")
+    assert done.json()["error"]["taken"] == 1
+    assert done.json()["error"]["message"].startswith("events[1]: ")
+    assert client.get("/v1/episodes/e").json()["messages"] == 1
+    check = {"event": {**event, "episode": "e"}}
+    verdict = client.post("/v1/check", json=check).json()
+    assert (verdict["status"], verdict["decision"]) == ("error", "block")
+
+
+def test_any_script_and_control_characters_pass(serve_in_process):
+    _, client = serve_in_process()
+    texts = ["Ünï", "汉字", "مرحبا", "🦊", "\x00\x01\x1b[31m", "a\u202eb", "\ufeffx", "ก็"]
+    events = {"events": [said(text, id=text) for text in texts]}
+    name = "%E6%B1%89%2F%00%0A"
+    assert client.post(f"/v1/episodes/{name}/messages", json=events).status_code == 200
+    assert client.get(f"/v1/episodes/{name}").json()["episode"] == "汉/\x00\n"
+    assert client.post("/v1/check", json=answer("汉/\x00\n")).json()["status"] == "success"
+
+
+def test_what_is_no_request_is_told_without_quoting_it(serve_in_process):
+    _, client = serve_in_process()
+    begin(client)
+    kind = {"content-type": "application/json"}
+    for content in (b"{secret", b"\xff\xfe", b'{"round": ' + b"9" * 5000 + b"}", b"[" * 100_000):
+        done = client.post("/v1/check", content=content, headers=kind)
+        assert problem(done)[0] == 400, content[:10]
+        assert "secret" not in done.text
+    bad = [{}, [], 1, None, answer(kind="secret"), answer(text=5)]
+    bad += [{**answer(), "secret": 1}, answer(round=True), answer(round=-1), answer(agents=["a"])]
+    for content in bad:
+        done = client.post("/v1/check", content=json.dumps(content), headers=kind)
+        assert problem(done) == (422, "invalid"), content
+        assert "secret" not in done.text.replace("body.secret", "")
+    half = json.dumps(answer(text="\ud800 secret"))
+    half = client.post("/v1/check", content=half, headers=kind).json()
+    assert (half["status"], half["decision"]) == ("error", "block")
+    half = json.dumps(answer(id="\ud800"))
+    assert problem(client.post("/v1/check", content=half, headers=kind)) == (422, "invalid")
+    assert problem(client.post("/v1/check", data={"a": 1})) == (415, "media_type")
+    zipped = {**kind, "content-encoding": "gzip"}
+    assert problem(client.post("/v1/check", content=b"x", headers=zipped)) == (415, "media_type")
+    assert problem(client.get("/v1/check")) == (405, "method_not_allowed")
+    assert problem(client.get("/v2")) == (404, "not_found")
+
+
+def test_the_model_raising_is_an_error_with_the_operator_s_decision(serve_in_process, caplog):
+    for on_error in ("block", "allow"):
+        _, client = serve_in_process(load_poisonable, policy=Policy(on_error=on_error))
+        begin(client)
+        verdict = client.post("/v1/check", json=answer(text="poison secret"))
+        assert verdict.status_code == 200
+        found = verdict.json()
+        assert (found["status"], found["decision"], found["score"]) == ("error", on_error, None)
+        assert client.get("/v1/episodes/e").json()["messages"] == 1
+        assert metric(client, f'checks_total{{decision="{on_error}",status="error"}}') == 1
+        done = client.post("/v1/episodes/e/messages", json={"events": [said("poison secret")]})
+        assert problem(done) == (500, "internal")
+        assert "secret" not in verdict.text + done.text
+
+
+def test_a_check_that_takes_too_long_is_an_error(serve_in_process):
+    _, client = serve_in_process(load_poisonable, check_seconds=0.1)
+    begin(client)
+    verdict = client.post("/v1/check", json=answer(text="slowly")).json()
+    assert (verdict["status"], verdict["decision"]) == ("error", "block")
+    assert client.get("/v1/episodes/e").json()["messages"] == 1
+
+
+def test_one_rewrite_then_block(serve_in_process, bundle):
+    write_bundle(bundle, threshold=0.0)
+    _, client = serve_in_process()
+    begin(client)
+    ask = {**answer(), "can_rewrite": True}
+    first, second = (client.post("/v1/check", json=ask).json() for _ in range(2))
+    assert [first["decision"], second["decision"]] == ["rewrite", "block"]
+    assert second["drivers"]
+
+
+def test_shadow_mode_tells_that_nothing_is_enforced(serve_in_process, bundle):
+    write_bundle(bundle, threshold=0.0)
+    _, client = serve_in_process(policy=Policy(mode="shadow"))
+    begin(client)
+    verdict = client.post("/v1/check", json=answer()).json()
+    assert (verdict["decision"], verdict["enforced"]) == ("block", False)
+    assert client.get("/healthz").json()["mode"] == "shadow"
+
+
+def test_each_use_of_the_allow_list_is_recorded(serve_in_process, bundle, tmp_path):
+    write_bundle(bundle, threshold=0.0)
+    known = hashlib.sha256(b"known").hexdigest()
+    allowed = allow_list(["a2"], ["safe_tool"], [known])
+    path = tmp_path / "v"
+    _, client = serve_in_process(policy=Policy(calls=True, allowed=allowed), log=path)
+    begin(client)
+    two = {"a2": "agent", "t": "tool"}
+    call = {"kind": "call", "receivers": ["t"], "agents": two}
+    checks = [
+        answer(sender="a2", agents=two),
+        answer(**call, tool="safe_tool"),
+        answer(text="known"),
+        answer(**call, tool="other"),
+    ]
+    found = [client.post("/v1/check", json=check).json() for check in checks]
+    assert [one["status"] for one in found] == ["skipped", "skipped", "skipped", "success"]
+    assert [one["decision"] for one in found] == ["allow", "allow", "allow", "block"]
+    logged = [json.loads(line) for line in path.read_text().splitlines()]
+    uses = ["agent 'a2'", "tool 'safe_tool'", f"content {known[:16]}", None]
+    assert [one["allowed_by"] for one in logged] == uses
+    assert "done" not in path.read_text()
+    for entry in ("agent", "tool", "content"):
+        assert metric(client, f'allow_list_uses_total{{entry="{entry}"}}') == 1
+
+
+def test_stored_episodes(serve_in_process, make_episode, bundle):
+    _, client = serve_in_process()
+    episodes = [make_episode(number, "a", number % 2 == 0) for number in range(5)]
+    records = [episode_to_record(one) for one in episodes]
+    done = client.post("/v1/score", json={"episodes": records})
+    assert done.status_code == 200, done.text
+    expected = Guard.load(bundle).score(episodes)
+    found = done.json()["verdicts"]
+    assert [one["score"] for one in found] == pytest.approx([one.score for one in expected])
+    assert [one["episode_id"] for one in found] == [one.id for one in episodes]
+    assert metric(client, "drift_scores") == 0
+    client.post("/v1/score", json={"episodes": records, "live": True})
+    assert metric(client, "drift_scores") == 5
+    for wrong in ({"schema": 2}, {"final_agent": "nobody"}, {"task": []}):
+        done = client.post("/v1/score", json={"episodes": [records[0], {**records[1], **wrong}]})
+        assert done.status_code == 422
+        assert "episodes" in done.json()["error"]["message"]
+    many = client.post("/v1/score", json={"episodes": records[:1] * 257})
+    assert problem(many) == (422, "invalid")
+
+
+def test_ready_only_with_a_model_and_a_calibration(serve_in_process, bundle):
+    service, client = serve_in_process()
+    told = client.get("/healthz", headers={"authorization": ""})
+    loaded = load_bundle(bundle)
+    assert told.status_code == 200
+    ids = (told.json()["model_id"], told.json()["calibration_id"])
+    assert ids == (loaded.model_id, loaded.calibration_id)
+    service.queue.close()
+    told = client.get("/healthz")
+    assert (told.status_code, told.json()["ready"], told.json()["status"]) == (
+        503,
+        False,
+        "closing",
+    )
+    assert problem(client.get("/metrics")) == (503, "closing")
+
+
+def test_reload(serve_in_process, bundle):
+    _, client = serve_in_process()
+    begin(client)
+    write_bundle(bundle, threshold=0.0, seed=3)
+    done = client.post("/v1/admin/reload")
+    assert done.status_code == 200
+    assert done.json()["model_id"] == load_bundle(bundle).model_id
+    assert client.post("/v1/check", json=answer()).json()["decision"] == "block"
+    (bundle / "guard.json").unlink()
+    assert problem(client.post("/v1/admin/reload")) == (409, "bundle_refused")
+    assert client.post("/v1/check", json=answer()).json()["status"] == "success"
+    assert metric(client, 'reloads_total{outcome="done"}') == 1
+    assert metric(client, 'reloads_total{outcome="refused"}') == 1
+    assert client.get("/healthz").json()["model_id"] == done.json()["model_id"]
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_a_full_disk(serve_in_process, tmp_path, required, caplog):
+    """Verdicts stay right, it shows everywhere, and where the log is required checks block.
+
+    A limit on the size of files stands for the full disk, as in test_verdict_log.
+    """
+    _, client = serve_in_process(log=tmp_path / "v", log_required=required)
+    begin(client)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        found = [client.post("/v1/check", json=answer()).json() for _ in range(2)]
+        health, failing = client.get("/healthz"), metric(client, "verdict_log_failing")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    expected = ("error", "block") if required else ("success", "allow")
+    assert [(one["status"], one["decision"]) for one in found] == [expected] * 2
+    assert (health.status_code, health.json()["status"]) == (
+        503 if required else 200,
+        "log_failing",
+    )
+    assert (failing, metric(client, "verdict_log_lost_total")) == (1, 2)
+    assert "can't be written: File too large" in caplog.text
+    # There is room again. Where the log is required, one check is refused and logged as such.
+    after = [client.post("/v1/check", json=answer()).json()["decision"] for _ in range(2)]
+    assert after == (["block", "allow"] if required else ["allow", "allow"])
+    assert client.get("/healthz").json()["status"] == "ready"
+    logged = [json.loads(line)["decision"] for line in (tmp_path / "v").read_text().splitlines()]
+    assert logged == after
