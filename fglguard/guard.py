@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from itertools import islice
 from pathlib import Path
@@ -32,6 +32,7 @@ from fglguard.live.judge import Judge
 from fglguard.live.limits import Limits
 from fglguard.live.policy import Policy
 from fglguard.live.replaying import events_of
+from fglguard.live.threads import CheckThreads
 from fglguard.scoring import Scorer
 from fglguard.verdict import Verdict
 
@@ -81,7 +82,7 @@ class Guard:
         self.scorer = Scorer(bundle, encoder)
         self._judge = Judge(bundle, domain, self.policy, taints)
         self._checker = Checker(self.scorer, self._judge, self.policy, self.limits)
-        self._threads = ThreadPoolExecutor(self.limits.checks, "fglguard")
+        self._threads = CheckThreads(self.limits)
         self._warn()
 
     @classmethod
@@ -194,29 +195,34 @@ class Guard:
             return self._checker.check(event, can_rewrite, Attempt())
         began = time.perf_counter()
         attempt = Attempt()
-        running = self._threads.submit(self._checker.check, event, can_rewrite, attempt)
         try:
+            running = self._submitted(event, can_rewrite, attempt)
             return running.result(self.limits.check_seconds)
         except FutureTimeoutError:
             return self._late(event, running, attempt, began)
+        except (TimeLimitError, RuntimeError) as error:  # RuntimeError: the guard was closed
+            return self._judge.of(event, self._judge.failure(event.episode, error, began))
 
     async def acheck(self, event: Event, *, can_rewrite: bool = False) -> Verdict:
         """`check`, without holding up the event loop."""
         began = time.perf_counter()
         attempt = Attempt()
-        running = self._threads.submit(self._checker.check, event, can_rewrite, attempt)
         limit = self.limits.check_seconds or None
         try:
+            running = self._submitted(event, can_rewrite, attempt)
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(running)), limit)
         except TimeoutError:
             return self._late(event, running, attempt, began)
+        except (TimeLimitError, RuntimeError) as error:  # RuntimeError: the guard was closed
+            return self._judge.of(event, self._judge.failure(event.episode, error, began))
         except asyncio.CancelledError:
             attempt.give_up()
             raise
 
     async def aobserve(self, event: Event) -> bool:
         """`observe`, without holding up the event loop."""
-        return await asyncio.wrap_future(self._threads.submit(self._checker.observe, event))
+        observed = self._threads.submit(lambda: self._checker.observe(event), Attempt())
+        return await asyncio.wrap_future(observed)
 
     def answer(self, event: Event, rewrite: Rewrite | None = None) -> Outcome:
         """What may go out in the place of an answer: it, one rewrite of it, or the safe message.
@@ -278,12 +284,16 @@ class Guard:
         """End the guard's threads; checks that run are finished first."""
         self._threads.shutdown()
 
+    def _submitted(self, event: Event, can_rewrite: bool, attempt: Attempt) -> Future[Verdict]:
+        return self._threads.submit(
+            lambda: self._checker.check(event, can_rewrite, attempt), attempt
+        )
+
     def _late(
         self, event: Event, running: Future[Verdict], attempt: Attempt, began: float
     ) -> Verdict:
         if not attempt.give_up():
             return running.result()
-        running.cancel()
         error = TimeLimitError(f"not done within {self.limits.check_seconds:g} s")
         return self._judge.of(event, self._judge.failure(event.episode, error, began))
 

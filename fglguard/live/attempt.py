@@ -12,6 +12,12 @@ class Attempt:
         self._lock = threading.Lock()
         self._ended = False
 
+    def begin(self) -> None:
+        """Raise TimeLimitError where it was given up before it began."""
+        with self._lock:
+            if self._ended:
+                raise TimeLimitError("the check was given up before it began")
+
     def commit(self) -> None:
         """Make the work count.
 

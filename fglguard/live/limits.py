@@ -18,7 +18,8 @@ class Limits:
         cached_texts: Embeddings that are kept, whoever said the texts.
         check_seconds: How long a check may take; 0: as long as it takes. One that takes longer is
             an error, and `on_error` decides.
-        checks: Checks with a time limit that run at the same time.
+        checks: Checks with a time limit, and asynchronous ones, that run at the same time.
+        waiting: Those that may wait for their turn; what comes beyond is an error at once.
 
     Raises:
         SettingsError: A value is not a number of at least 1 (`check_seconds`: 0).
@@ -32,6 +33,7 @@ class Limits:
     cached_texts: int = 20_000
     check_seconds: float = 0.0
     checks: int = 4
+    waiting: int = 256
 
     def __post_init__(self) -> None:
         """Hold every value to its range."""
