@@ -105,3 +105,7 @@ class PrivacyError(FglguardError):
 
 class TimeLimitError(FglguardError):
     """A check took longer than it may."""
+
+
+class IntegrationError(FglguardError, ImportError):
+    """An agent framework is not installed."""
