@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from fglguard.errors import EpisodeError
 from fglguard.events import Event
 from fglguard.guard import Guard
 from fglguard.integrations.rewriting import Rewriter
@@ -30,16 +29,16 @@ class Gate:
         self.guard = guard
         self._on_verdict = on_verdict
 
-    def observe(self, said: Iterable[Event]) -> EpisodeError | None:
+    def observe(self, said: Iterable[Event]) -> Exception | None:
         """Take in what was said; returns the error of the first event that can't be."""
         try:
             for event in said:
                 self.guard.observe(event)
-        except EpisodeError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the next verdict
             return error
         return None
 
-    async def aobserve(self, said: Iterable[Event]) -> EpisodeError | None:
+    async def aobserve(self, said: Iterable[Event]) -> Exception | None:
         """`observe`, without holding up the event loop."""
         return await asyncio.to_thread(self.observe, said)
 
@@ -80,7 +79,7 @@ class Gate:
             outcome = await self.guard.aanswer(event, rewriter.ask if rewriter else None)
         return self._settled(outcome)
 
-    def _failed(self, event: Event, error: EpisodeError) -> Outcome:
+    def _failed(self, event: Event, error: Exception) -> Outcome:
         verdict = self.guard.failure(event, error)
         return settled(event, (verdict,), self.guard.policy.safe_message)
 
