@@ -9,7 +9,7 @@ from typing import Any
 from fglguard.errors import SettingsError
 from fglguard.events import Event
 from fglguard.integrations.chat_messages import MARK, Speakers, replacement
-from fglguard.integrations.gate import Gate
+from fglguard.integrations.gate import CALL_REFUSED, Gate
 from fglguard.integrations.packages import missing_package
 from fglguard.integrations.rewriting import Rewriter
 from fglguard.live.intervention import Outcome
@@ -26,8 +26,6 @@ except ImportError as error:
 EpisodeOf = Callable[[RunnableConfig], str]
 """The id of the episode that a run belongs to."""
 ToolOutput = ToolMessage | Command[Any]
-
-CALL_REFUSED = "This call was not made: it did not pass this system's safety check."
 
 
 def thread_of(config: RunnableConfig) -> str:

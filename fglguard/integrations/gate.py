@@ -13,6 +13,9 @@ from fglguard.verdict import Verdict
 
 OnVerdict = Callable[[Verdict], None]
 
+CALL_REFUSED = "This call was not made: it did not pass this system's safety check."
+"""What an agent reads in the place of a tool's result."""
+
 
 class Gate:
     """Takes what was said into an episode, then asks about what is about to be said.
@@ -50,14 +53,12 @@ class Gate:
             event: What is about to be said.
         """
         error = self.observe(said)
-        verdict = self.guard.failure(event, error) if error else self.guard.check(event)
-        return self._told(verdict)
+        return self.failure(event, error) if error else self._told(self.guard.check(event))
 
     async def acheck(self, said: Iterable[Event], event: Event) -> Verdict:
         """`check`, without holding up the event loop."""
         error = await self.aobserve(said)
-        verdict = self.guard.failure(event, error) if error else await self.guard.acheck(event)
-        return self._told(verdict)
+        return self.failure(event, error) if error else self._told(await self.guard.acheck(event))
 
     def answer(self, said: Iterable[Event], event: Event, rewriter: Rewriter | None) -> Outcome:
         """What may go out in the place of an answer, after one rewrite at most."""
@@ -78,6 +79,10 @@ class Gate:
         else:
             outcome = await self.guard.aanswer(event, rewriter.ask if rewriter else None)
         return self._settled(outcome)
+
+    def failure(self, event: Event, error: Exception) -> Verdict:
+        """The verdict on what can't be checked, or can't be taken in."""
+        return self._told(self.guard.failure(event, error))
 
     def _failed(self, event: Event, error: Exception) -> Outcome:
         verdict = self.guard.failure(event, error)

@@ -2,7 +2,9 @@
 
 import pytest
 
-pytest.importorskip("langchain", reason="LangChain is not installed: pip install 'fglguard[agents]'")
+pytest.importorskip(
+    "langchain", reason="LangChain is not installed: pip install 'fglguard[agents]'"
+)
 
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ToolStrategy
@@ -12,7 +14,7 @@ from pydantic import BaseModel
 
 from fglguard.episode_rules import MAX_TEXT_BYTES
 from fglguard.errors import SettingsError
-from fglguard.integrations.chat_guard import CALL_REFUSED
+from fglguard.integrations.gate import CALL_REFUSED
 from fglguard.integrations.langchain import GuardMiddleware
 from fglguard.integrations.rewriting import rewriter
 from fglguard.live.policy import SAFE_MESSAGE, Policy
@@ -51,9 +53,7 @@ def test_a_clean_run_is_untouched(guard, how) -> None:
     tools, sent = bank()
     replies = [calling("read_file", 1, path="bill"), calling("send", 2, note="100 to Kim"), "Paid"]
     with_guard = run(agent_of(scripted(*replies), tools, guard), ASKED, how)
-    without = run(
-        create_agent(scripted(*replies), tools, checkpointer=InMemorySaver()), ASKED, how
-    )
+    without = run(create_agent(scripted(*replies), tools, checkpointer=InMemorySaver()), ASKED, how)
     assert sent == ["100 to Kim", "100 to Kim"]
     assert [(m.type, m.content) for m in with_guard["messages"]] == [
         (m.type, m.content) for m in without["messages"]

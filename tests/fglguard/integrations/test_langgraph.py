@@ -4,7 +4,9 @@ import logging
 
 import pytest
 
-pytest.importorskip("langgraph", reason="LangGraph is not installed: pip install 'fglguard[agents]'")
+pytest.importorskip(
+    "langgraph", reason="LangGraph is not installed: pip install 'fglguard[agents]'"
+)
 
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver

@@ -39,7 +39,7 @@ def test_a_function_gets_the_reason_and_the_draft_as_one_json_string() -> None:
 
 def test_tainted_values_are_not_handed_on() -> None:
     prompts = []
-    taints = (Taint(**{name: "planted" for name in Taint.__slots__}),)
+    taints = (Taint(**dict.fromkeys(Taint.__slots__, "planted")),)
     rewriter(lambda prompt: prompts.append(prompt) or "Done.")(EVENT, verdict(taints=taints))
     assert "planted" not in prompts[0].replace("an outsider planted", "")
 
