@@ -140,11 +140,13 @@ class GuardHandler:
 
 
 def message_text(message: Any) -> str | None:
-    """The text of a message, or None for one without any field.
+    """The text of a message; None for an empty response, or a message without any field.
 
     Raises:
         EpisodeError: It is neither a text, nor has one, nor a dataclass.
     """
+    if message is None:
+        return None
     content = message if isinstance(message, str) else getattr(message, "content", None)
     if isinstance(content, str):
         return content
