@@ -35,7 +35,7 @@ test-openai-agents: .venv-openai-agents/.installed
 	$(PYTHON) -m venv $(@D)
 	grep -vE '^(protobuf|websockets)==' constraints.txt > $(@D)/constraints.txt
 	$(@D)/bin/python -m pip install --progress-bar off --no-compile --disable-pip-version-check \
-		--constraint $(@D)/constraints.txt --editable '.[encoder]' $(FRAMEWORK) hypothesis pytest
+		--constraint $(@D)/constraints.txt --editable . $(FRAMEWORK) hypothesis pytest
 	touch $@
 
 check: $(INSTALLED)

@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-agents = pytest.importorskip(
+pytest.importorskip(
     "agents", reason="the OpenAI Agents SDK is not installed: make test-openai-agents"
 )
 
+import agents
 from agents.items import ModelResponse
 from agents.models.interface import Model
 from openai.types.responses import (
