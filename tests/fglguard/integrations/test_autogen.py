@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 pytest.importorskip(
-    "autogen_core", reason="AutoGen is not installed, and can't be beside flwr: make test-autogen"
+    "autogen_core",
+    reason="AutoGen is not installed, and does not fit beside flwr as pinned: make test-autogen",
 )
 
 import autogen_core
