@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --progress-bar off --no-compile \
 SOURCES := fglguard client server strategies privacy scripts tests
 WORKERS ?= 2
 
-.PHONY: run test test-long check format config bench clean
+.PHONY: run test test-long test-autogen test-openai-agents check format config bench clean
 
 # Eight sites in four domains train one guard on AgentDojo episodes: flwr run on Ray.
 run: $(RUNNABLE)
@@ -21,6 +21,22 @@ test: $(INSTALLED)
 # The long ones: real Ray, real processes, whole corpora.
 test-long: $(INSTALLED)
 	$(BIN)/python -m pytest -m long $(ARGS)
+
+# Two frameworks pin what others pin otherwise (docs/guard.md): each has an environment of its own.
+test-autogen: .venv-autogen/.installed
+	.venv-autogen/bin/python -m pytest tests/fglguard/integrations/test_autogen.py $(ARGS)
+
+test-openai-agents: .venv-openai-agents/.installed
+	.venv-openai-agents/bin/python -m pytest tests/fglguard/integrations/test_openai_agents.py $(ARGS)
+
+.venv-autogen/.installed: FRAMEWORK := autogen-core==0.7.5
+.venv-openai-agents/.installed: FRAMEWORK := openai-agents==0.24.0
+.venv-%/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(@D)
+	grep -vE '^(protobuf|websockets)==' constraints.txt > $(@D)/constraints.txt
+	$(@D)/bin/python -m pip install --progress-bar off --no-compile --disable-pip-version-check \
+		--constraint $(@D)/constraints.txt --editable . $(FRAMEWORK) hypothesis pytest
+	touch $@
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check $(SOURCES)
@@ -51,4 +67,4 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-autogen .venv-openai-agents .mypy_cache .pytest_cache .ruff_cache .hypothesis

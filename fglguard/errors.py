@@ -113,3 +113,7 @@ class TimeLimitError(FglguardError):
 
 class SidecarError(FglguardError):
     """The sidecar can't be started, or can't do what an operator asked of it."""
+
+
+class IntegrationError(FglguardError, ImportError):
+    """An agent framework is not installed."""

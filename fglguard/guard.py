@@ -258,6 +258,16 @@ class Guard:
             return settled(event, (first,), self.policy.safe_message)
         return settled(again, (first, await self.acheck(again)), self.policy.safe_message)
 
+    def failure(self, event: Event, error: Exception) -> Verdict:
+        """The verdict on an event that can't be checked, since what came before it is not known.
+
+        Args:
+            event: What is about to be said.
+            error: Why, such as what `observe` raised.
+        """
+        began = time.perf_counter()
+        return self._judge.of(event, self._judge.failure(event.episode, error, began))
+
     def review(self, episode: str, agent: str) -> Verdict:
         """The verdict on an agent of a running episode by what has been said so far."""
         return self._checker.review(episode, agent)

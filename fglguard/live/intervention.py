@@ -36,7 +36,7 @@ class Outcome:
 def rewritten_event(event: Event, text: object) -> Event | None:
     """The event with a rewrite's text; None, and a log entry, where a rewrite gave no text."""
     if isinstance(text, str) and text.strip():
-        return replace(event, text=text, id=None)
+        return replace(event, text=text)
     log.error("episode %r: the rewrite gave no text: refused", event.episode)
     return None
 

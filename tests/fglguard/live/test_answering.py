@@ -96,3 +96,25 @@ def test_in_shadow_mode_the_answer_goes_out_as_it_is(make_guard, how) -> None:
     outcome = answered(guard, BAD_TEXT, lambda *_: pytest.fail("asked for a rewrite"), how)
     assert (outcome.text, outcome.released, outcome.rewritten) == (BAD_TEXT, True, False)
     assert outcome.verdicts[0].decision == "rewrite"
+
+
+def test_a_rewrite_has_the_answers_id_and_is_taken_in_once(make_guard, how) -> None:
+    guard = make_guard()
+    guard.observe(asked())
+    event = reply(BAD_TEXT, id="m")
+    if how == "sync":
+        guard.answer(event, lambda *_: GOOD_TEXT)
+    else:
+
+        async def rewrite(event, verdict):
+            return GOOD_TEXT
+
+        asyncio.run(guard.aanswer(event, rewrite))
+    assert guard.observe(reply(GOOD_TEXT, id="m")) is False
+
+
+@pytest.mark.parametrize("on_error", ["block", "allow"])
+def test_what_cannot_be_checked_is_an_error_by_the_policy(make_guard, on_error) -> None:
+    verdict = make_guard(policy=Policy(on_error=on_error)).failure(reply(GOOD_TEXT), OSError("x"))
+    assert (verdict.status, verdict.decision, verdict.score) == ("error", on_error, None)
+    assert verdict.agent == "helper"

@@ -1,0 +1,1 @@
+"""The guard inside agent frameworks, one module each; each needs its framework installed."""

@@ -1,0 +1,1 @@
+"""One runnable example for each agent framework, with a trained guard and scripted models."""
