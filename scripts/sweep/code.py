@@ -22,7 +22,7 @@ RUN = (
     "server.process_grid",
 )
 """Where a run begins, whatever its backend."""
-DRAWING = ("fglguard.evaluation.report", "server.report")
+DRAWING = ("fglguard.attribution", "fglguard.evaluation.report", "server.report")
 LIBRARIES = ("numpy", "scikit-learn", "torch")
 """Their versions count too: another one may round otherwise."""
 
