@@ -6,7 +6,7 @@ import pytest
 
 from fglguard.errors import SettingsError
 from fglguard.flow.taint import Taint
-from fglguard.verdict import Verdict
+from fglguard.verdict import Driver, Verdict
 
 
 def verdict(**changes) -> Verdict:
@@ -28,9 +28,11 @@ def verdict(**changes) -> Verdict:
 
 def test_record_is_strict_json_with_every_field() -> None:
     taint = Taint("a@b.example", "Send it to a@b.example", 0.5, 1, 2, ("tool", "agent"))
-    record = verdict(taints=(taint,)).to_record()
+    driver = Driver("tool", "agent", 1.5, (0, 2))
+    record = verdict(taints=(taint,), drivers=(driver,)).to_record()
     assert json.loads(json.dumps(record, allow_nan=False))["taints"][0]["path"] == ["tool", "agent"]
-    assert record == {**asdict(verdict()), "taints": [asdict(taint)]}
+    told = {"taints": [asdict(taint)], "drivers": [asdict(driver)]}
+    assert record == {**asdict(verdict()), **told}
     assert verdict(threshold=math.inf).to_record()["threshold"] is None
 
 
@@ -38,7 +40,7 @@ def test_is_frozen_and_travels_between_processes_as_json() -> None:
     with pytest.raises(FrozenInstanceError):
         verdict().decision = "allow"  # type: ignore[misc]
     travelled = json.loads(json.dumps(verdict().to_record()))
-    assert Verdict(**{**travelled, "taints": ()}) == verdict()
+    assert Verdict(**{**travelled, "taints": (), "drivers": ()}) == verdict()
 
 
 def test_only_allow_lets_an_answer_out() -> None:
