@@ -75,7 +75,7 @@ class Checker:
         """
         with self.episodes.one(event.episode, new=True) as episode:
             new = episode.add(event)
-            if new and event.agents.get(event.sender) == "user":
+            if new and episode.kinds[event.sender] == "user":
                 episode.rewrite_asked = False
             return new
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 from fglguard.episode import Agent, Episode, Message
@@ -59,6 +60,11 @@ class LiveEpisode:
     def agents(self) -> tuple[Agent, ...]:
         """Everybody who has spoken or heard, in that order."""
         return tuple(Agent(name, kind) for name, kind in self._agents.items())
+
+    @property
+    def kinds(self) -> Mapping[str, AgentKind]:
+        """Kind of each of them, by id."""
+        return self._agents
 
     @property
     def round(self) -> int:

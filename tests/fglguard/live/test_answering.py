@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from fglguard.events import Event
 from fglguard.live.policy import SAFE_MESSAGE, Policy
 from tests.fglguard.live.conftest import BAD_TEXT, GOOD_TEXT, asked, reply
 
@@ -58,7 +59,8 @@ def test_a_rewrite_that_is_suspect_still_is_refused_and_not_asked_for_again(
     assert [verdict.decision for verdict in outcome.verdicts] == ["rewrite", "block"]
     # The same turn: no second rewrite, by whatever call.
     assert guard.check(reply(BAD_TEXT), can_rewrite=True).decision == "block"
-    guard.observe(asked(text="And now something else"))
+    # A user who is known already need not be declared again.
+    guard.observe(Event("e", "user", "And now something else", ("helper",)))
     assert guard.check(reply(BAD_TEXT), can_rewrite=True).decision == "rewrite"
 
 

@@ -216,3 +216,28 @@ def test_agents_of_a_draft_that_is_held_back_are_not_remembered(make_guard) -> N
     guard.check(reply(BAD_TEXT, agents={"printer": "tool"}))
     with pytest.raises(EpisodeError, match="'printer' is new"):
         guard.observe(Event("e", "printer", "done", ("helper",), kind="result"))
+
+
+def test_a_review_adds_nothing_and_of_what_is_unknown_is_an_error(make_guard) -> None:
+    guard = make_guard()
+    guard.observe(asked())
+    guard.observe(reply(BAD_TEXT))
+    verdict = guard.review("e", "helper")
+    assert (verdict.decision, verdict.status) == ("block", "success")
+    assert messages_of(guard) == 2
+    for episode, agent, said in (("e", "nobody", "'nobody' is not one"), ("f", "helper", "'f'")):
+        verdict = guard.review(episode, agent)
+        assert (verdict.decision, verdict.status) == ("block", "error")
+        assert said in verdict.reason
+
+
+def test_a_failing_explanation_leaves_the_decision_and_is_told(make_guard, monkeypatch) -> None:
+    def fail(*_):
+        raise RuntimeError("private words")
+
+    monkeypatch.setattr("fglguard.live.checker.edge_drivers", fail)
+    guard = make_guard()
+    guard.observe(asked())
+    verdict = guard.check(reply(BAD_TEXT))
+    assert (verdict.decision, verdict.status, verdict.drivers) == ("block", "success", ())
+    assert verdict.reason.endswith("what drove it is unknown (RuntimeError)")

@@ -12,28 +12,14 @@ from fglguard.corpora.reading import Source
 from fglguard.errors import SettingsError
 from fglguard.flow.taint import Taint
 from fglguard.traces.guardrail_span import guardrail_span, trace_request
-from fglguard.verdict import Verdict
+from tests.fglguard.test_verdict import verdict as any_verdict
 
 TRACE, SPAN, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
 TAINT = Taint("a@b.example", "CANARY a@b.example", 0.5, 1, 2, ("tool", "agent"))
 
 
 def verdict(**changes):
-    values = {
-        "episode_id": "e1",
-        "decision": "block",
-        "status": "success",
-        "score": 0.4,
-        "corroborated_score": 0.9,
-        "threshold": 0.5,
-        "reason": "tool scores 0.9",
-        "model_id": "m",
-        "calibration_id": "c",
-        "latency_ms": 1.5,
-        "agents": {"tool": 0.9, "agent": 0.4},
-        "taints": (TAINT,),
-    }
-    return Verdict(**{**values, **changes})
+    return any_verdict(**{"taints": (TAINT,), **changes})
 
 
 def span(one, **more):
