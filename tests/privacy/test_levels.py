@@ -128,3 +128,14 @@ def test_noise_of_no_size_or_without_bound_is_refused(sigma) -> None:
 def test_a_zero_gradient_has_no_level(level) -> None:
     with pytest.raises(PrivacyError, match="sigma = 0"):
         flood_sigma(torch.zeros(4, 4), level, **COMMON)
+
+
+@pytest.mark.parametrize("exponent", [-40, -20, 20])
+def test_the_largest_singular_value_scales_with_the_matrix(exponent) -> None:
+    """Powers of two round nothing: s1(2^k G) = 2^k s1(G), though s1^4 of the shortest is no float32.
+
+    Late in training the gradient of a weight whose units hardly react is as short as 1e-12.
+    """
+    matrix = torch.randn(7, 9, generator=torch.Generator().manual_seed(3))
+    scaled = largest_singular_value(matrix * 2.0**exponent)
+    assert scaled == largest_singular_value(matrix) * 2.0**exponent
