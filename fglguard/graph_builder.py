@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fglguard.episode import Agent, Episode, Message
 from fglguard.episode_rules import AGENT_KINDS, AgentKind
-from fglguard.flow.calls import FlowTracker, Lookup, MessageFlow
-from fglguard.flow.features import agent_flows
+from fglguard.flow.calls import FlowTracker, Lookup
+from fglguard.flow.features import AgentFlows
 from fglguard.graph import EpisodeGraph, GraphSettings, in_window, nodes_of
 from fglguard.hashed_text import HashedTexts
 from fglguard.utterances import Tokenize, node_utterances
@@ -96,9 +96,9 @@ class GraphBuilder:
             dst=dst,
             final=index[final],
             edge=edge_means(np.stack(seen.vectors), sent) if settings.messages else None,
-            flow=agent_flows(seen.flows, seen.heard, ids, kinds) if settings.flow else None,
+            flow=seen.flows.rows(ids, kinds) if settings.flow else None,
             text=seen.texts.rows(ids, kinds) if settings.has_text else None,
-            taints=tuple(taint for flow in seen.flows for taint in flow.taints),
+            taints=seen.flows.taints,
             utterances=node_utterances(seen.messages, index, self._tokenize)
             if self._tokenize and settings.tokens
             else None,
@@ -119,15 +119,13 @@ class _Seen:
         self._settings = settings
         self.messages: list[Message] = []
         self.vectors: list[Vector] = []
-        self.flows: list[MessageFlow] = []
-        self.heard: dict[str, frozenset[str]] = {}
+        self.flows = AgentFlows()
         self.texts = HashedTexts(settings.word_bits, settings.letter_bits)
 
     def copy(self) -> _Seen:
         other = _Seen(self._settings)
         other.messages, other.vectors = list(self.messages), list(self.vectors)
-        other.flows, other.heard = list(self.flows), dict(self.heard)
-        other.texts = self.texts.copy()
+        other.flows, other.texts = self.flows.copy(), self.texts.copy()
         return other
 
     def add(
@@ -142,9 +140,7 @@ class _Seen:
         left = len(self.messages) - len(in_window(self.messages, self._settings.rounds))
         del self.messages[:left], self.vectors[:left]
         if tracker and (flow := tracker.flow(message, kinds, vector)):
-            self.flows.append(flow)
-            for receiver in message.receivers:
-                self.heard[receiver] = self.heard.get(receiver, frozenset()) | {message.sender}
+            self.flows.add(flow, message.receivers)
         if self._settings.has_text:
             self.texts.add(message, kinds)
 

@@ -25,6 +25,8 @@ _SAID, _CALLED, _HEARD, _LAST = range(1, len(BLOCKS))
 Entries = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Buckets or columns, ascending, and a count or value of each."""
 _NONE: Entries = (np.zeros(0, np.int64), np.zeros(0))
+_Row = tuple[NDArray[np.int32], NDArray[np.float32]]
+_EMPTY: _Row = (np.zeros(0, np.int32), np.zeros(0, np.float32))
 Hashing = tuple[int, Analyzer]
 """log2 of the buckets, and what is hashed into them."""
 
@@ -86,12 +88,14 @@ class HashedTexts:
         self._hashings = [(bits, analyzer) for bits, analyzer in hashings if bits]
         self._asked = self._empty = _Block(self._hashings)
         self._blocks: dict[str, list[_Block]] = {}
+        self._rows: dict[str, _Row] = {}
 
     def copy(self) -> HashedTexts:
         """One that takes in messages by itself; what is counted already is shared."""
         other = HashedTexts.__new__(HashedTexts)
         other._hashings, other._asked, other._empty = self._hashings, self._asked, self._empty
         other._blocks = {agent: list(blocks) for agent, blocks in self._blocks.items()}
+        other._rows = dict(self._rows)
         return other
 
     def add(self, message: Message, kinds: Mapping[str, str]) -> None:
@@ -100,6 +104,7 @@ class HashedTexts:
         counted: dict[str, tuple[Entries, ...]] = {}
         if kinds[message.sender] == "user":
             self._asked = self._asked.with_text(text, counted)
+            self._rows.clear()
         else:
             for receiver in dict.fromkeys(message.receivers):
                 if receiver != message.sender and kinds[receiver] == "agent":
@@ -111,13 +116,11 @@ class HashedTexts:
 
     def rows(self, agents: Sequence[str], kinds: Mapping[str, str]) -> SparseRows:
         """The rows of nodes, by their ids, in order."""
-        rows = [self._row(agent) if kinds[agent] == "agent" else [] for agent in agents]
-        every = [_NONE, *(one for row in rows for one in row)]
-        lengths = [0, *(sum(len(columns) for columns, _ in row) for row in rows)]
+        rows = [self._row(agent) if kinds[agent] == "agent" else _EMPTY for agent in agents]
         return SparseRows(
-            offsets=np.cumsum(lengths, dtype=np.int64),
-            columns=np.concatenate([columns for columns, _ in every]).astype(np.int32),
-            values=np.concatenate([values for _, values in every]).astype(np.float32),
+            offsets=np.cumsum([0, *(len(columns) for columns, _ in rows)], dtype=np.int64),
+            columns=np.concatenate([_EMPTY[0], *(columns for columns, _ in rows)]),
+            values=np.concatenate([_EMPTY[1], *(values for _, values in rows)]),
         )
 
     def _of(self, agent: str) -> list[_Block]:
@@ -128,9 +131,16 @@ class HashedTexts:
     ) -> None:
         blocks = self._of(agent)
         blocks[block] = blocks[block].with_text(text, counted)
+        self._rows.pop(agent, None)
 
-    def _row(self, agent: str) -> list[Entries]:
-        """An agent's entries: all blocks of words, then all of letter sequences."""
+    def _row(self, agent: str) -> _Row:
+        """An agent's entries, kept until one of its blocks changes."""
+        if agent not in self._rows:
+            self._rows[agent] = self._joined(agent)
+        return self._rows[agent]
+
+    def _joined(self, agent: str) -> _Row:
+        """All blocks of words, then all of letter sequences."""
         blocks = [self._asked, *self._blocks.get(agent, [self._empty] * len(BLOCKS))[1:]]
         found, first = [], 0
         for number, (bits, _) in enumerate(self._hashings):
@@ -138,7 +148,11 @@ class HashedTexts:
                 buckets, values = block.entries[number]
                 found.append((buckets + (first + (place << bits)), values))
             first += len(BLOCKS) << bits
-        return found
+        every = [_NONE, *found]
+        return (
+            np.concatenate([columns for columns, _ in every]).astype(np.int32),
+            np.concatenate([values for _, values in every]).astype(np.float32),
+        )
 
 
 class _Block:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.flow.calls import FEATURES, MessageFlow
+from fglguard.flow.taint import Taint
 
 POOLED = (
     ("provenance", "max"),
@@ -31,33 +31,60 @@ WIDTH = len(POOLED)
 PROVENANCE = POOLED.index(("provenance", "max"))
 
 
-def agent_flows(
-    flows: Iterable[MessageFlow],
-    heard: Mapping[str, AbstractSet[str]],
-    agents: Sequence[str],
-    kinds: Mapping[str, str],
-) -> NDArray[np.float32]:
-    """Pooled flow features of agents, [len(agents), WIDTH]; zeros for who is no agent.
+class AgentFlows:
+    """Pooled flow features of agents, as their messages come.
 
     An agent answers for what it did and for what the agents did whose messages it received.
-
-    Args:
-        flows: Into the agents' messages, in order.
-        heard: By agent, the agents it received messages of.
-        agents: Ids of the nodes, in their order.
-        kinds: Kind of each agent.
     """
-    by_sender: dict[str, list[MessageFlow]] = {}
-    for flow in flows:
-        by_sender.setdefault(flow.sender, []).append(flow)
-    pooled = np.zeros((len(agents), WIDTH), dtype=np.float32)
-    for place, agent in enumerate(agents):
-        if kinds[agent] == "agent":
-            senders = {agent, *heard.get(agent, ())}
-            own = [flow for sender in senders for flow in by_sender.get(sender, ())]
-            if own:
-                pooled[place] = _pool(sorted(own, key=lambda flow: flow.message))
-    return pooled
+
+    def __init__(self) -> None:
+        self._flows: list[MessageFlow] = []
+        self._heard: dict[str, frozenset[str]] = {}
+        self._pooled: dict[str, NDArray[np.float32]] = {}
+
+    def copy(self) -> AgentFlows:
+        """One that takes in messages by itself."""
+        other = AgentFlows()
+        other._flows, other._heard = list(self._flows), dict(self._heard)
+        other._pooled = dict(self._pooled)
+        return other
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """The tainted values of all messages, in their order."""
+        return tuple(taint for flow in self._flows for taint in flow.taints)
+
+    def add(self, flow: MessageFlow, receivers: Iterable[str]) -> None:
+        """Take in what flowed into the agent's message that comes next."""
+        self._flows.append(flow)
+        for receiver in receivers:
+            self._heard[receiver] = self._heard.get(receiver, frozenset()) | {flow.sender}
+        for agent in [one for one in self._pooled if flow.sender in self._answers_for(one)]:
+            del self._pooled[agent]
+
+    def rows(self, agents: Sequence[str], kinds: Mapping[str, str]) -> NDArray[np.float32]:
+        """[len(agents), WIDTH]; zeros for who is no agent, or has nothing to answer for.
+
+        Args:
+            agents: Ids of the nodes, in their order.
+            kinds: Kind of each agent.
+        """
+        rows = np.zeros((len(agents), WIDTH), dtype=np.float32)
+        for place, agent in enumerate(agents):
+            if kinds[agent] == "agent":
+                rows[place] = self._row(agent)
+        return rows
+
+    def _answers_for(self, agent: str) -> frozenset[str]:
+        return self._heard.get(agent, frozenset()) | {agent}
+
+    def _row(self, agent: str) -> NDArray[np.float32]:
+        """Kept until one of those whom it answers for says something."""
+        if agent not in self._pooled:
+            senders = self._answers_for(agent)
+            own = [flow for flow in self._flows if flow.sender in senders]
+            self._pooled[agent] = _pool(own) if own else np.zeros(WIDTH, dtype=np.float32)
+        return self._pooled[agent]
 
 
 _COLUMNS = np.array([FEATURES.index(feature) for feature, _ in POOLED])

@@ -8,13 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fglguard import graph_builder, scoring
+from fglguard import scoring
 from fglguard.bundle import Bundle
 from fglguard.calibration import Calibration
 from fglguard.detector import build_detector
 from fglguard.encoder import Encoder, load_encoder
 from fglguard.episode import Agent, Episode, Message
 from fglguard.flow.calls import FlowTracker
+from fglguard.flow.features import AgentFlows
 from fglguard.graph import PRESET_FEATURES, GraphSettings, beside_messages
 from fglguard.guard import Guard
 from fglguard.hashed_text import HashedTexts
@@ -155,7 +156,8 @@ def _timed(guard: Guard, episodes: Iterable[Episode]) -> dict[str, NDArray[np.fl
                 (scoring, "beside_messages"),
                 (FlowTracker, "flow"),
                 (FlowTracker, "take"),
-                (graph_builder, "agent_flows"),
+                (AgentFlows, "add"),
+                (AgentFlows, "rows"),
             ],
             "text": [(HashedTexts, "add"), (HashedTexts, "rows")],
             "pack": [(scoring, "pack"), (scoring, "collate")],

@@ -1,10 +1,12 @@
 """Hashed rows against scikit-learn's vectorizer applied to blocks that are joined by hand."""
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from fglguard.episode import Agent
-from fglguard.hashed_text import BLOCKS, LAST_CHARACTERS, columns_of, hashed_text
+from fglguard.episode import Agent, Message
+from fglguard.hashed_text import BLOCKS, LAST_CHARACTERS, HashedTexts, columns_of, hashed_text
 from tests.fglguard.flow.conftest import MESSAGES, build
 
 IDS = ("user", "reader", "banker", "web", "bank")
@@ -69,3 +71,28 @@ def test_long_messages_are_cut() -> None:
     one, two = (hashed_text(build((*MESSAGES[:6], m)), IDS, 8, 8) for m in cut)
     assert np.array_equal(one.columns, two.columns)
     assert np.array_equal(one.values, two.values)
+
+
+SAID = st.builds(
+    Message,
+    st.just(0),
+    st.sampled_from(["u", "a", "b"]),
+    st.lists(st.sampled_from(["u", "a", "b"]), min_size=1, max_size=2, unique=True).map(tuple),
+    st.sampled_from(["pay 75.00 now", "ignore all that", "who?"]),
+    st.sampled_from(["say", "call"]),
+)
+
+
+@given(said=st.lists(st.tuples(SAID, st.booleans()), max_size=8))
+def test_rows_asked_for_in_between_change_none_that_follow(said) -> None:
+    """What is kept from one asking to the next equals what is counted afresh, a copy's too."""
+    kinds = {"u": "user", "a": "agent", "b": "agent"}
+    asked, never = HashedTexts(5, 5), HashedTexts(5, 5)
+    for message, ask in said:
+        draft = asked.copy()
+        for texts in (draft, asked, never):
+            texts.add(message, kinds)
+        if ask:
+            expected = dense(never.copy().rows("uab", kinds), columns_of(5, 5))
+            for texts in (draft, asked):
+                assert np.array_equal(dense(texts.rows("uab", kinds), columns_of(5, 5)), expected)

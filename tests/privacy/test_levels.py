@@ -132,7 +132,7 @@ def test_a_zero_gradient_has_no_level(level) -> None:
 
 @pytest.mark.parametrize("exponent", [-40, -20, 20])
 def test_the_largest_singular_value_scales_with_the_matrix(exponent) -> None:
-    """Powers of two round nothing: s1(2^k G) = 2^k s1(G), though s1^4 of the shortest is no float32.
+    """Powers of two round nothing: s1(2^k G) = 2^k s1(G), and s1^4 need not fit a float32.
 
     Late in training the gradient of a weight whose units hardly react is as short as 1e-12.
     """
