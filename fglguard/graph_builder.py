@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ class GraphBuilder:
         self._reads_vectors = reads_vectors
         self._flow = FlowTracker(lookup) if settings.flow and lookup else None
         self._seen = _Seen(settings)
+        self._drafted: _Drafted | None = None
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -65,7 +67,7 @@ class GraphBuilder:
 
     def add(self, message: Message, vector: Vector) -> None:
         """Take in the message that comes next, and [d] its embedding."""
-        self._seen.add(message, vector, self._kinds, self._flow)
+        self._seen, self._drafted = self._with(message, vector, keep=False), None
         if self._flow and self._lookup:
             self._flow.take(message, self._kinds, self._lookup)
 
@@ -77,12 +79,10 @@ class GraphBuilder:
         Args:
             agents: All agents, in the episode's order.
             final: Whose answer is guarded.
-            draft: The graph as if this message with this embedding had come too; it is not kept.
+            draft: The graph as if this message with this embedding had come too. What it adds is
+                only kept aside, in case that it comes next.
         """
-        seen = self._seen
-        if draft:
-            seen = seen.copy()
-            seen.add(*draft, self._kinds, self._flow)
+        seen = self._with(*draft) if draft else self._seen
         ids = nodes_of(agents, seen.messages, final)
         index = {agent: place for place, agent in enumerate(ids)}
         sent = sent_messages(seen.messages, index)
@@ -103,6 +103,18 @@ class GraphBuilder:
             if self._tokenize and settings.tokens
             else None,
         )
+
+    def _with(self, message: Message, vector: Vector, keep: bool = True) -> _Seen:
+        """What is seen once a message came; as drafted before, where it is the same in all."""
+        kinds = [self._kinds[name] for name in (message.sender, *message.receivers)]
+        drafted = self._drafted
+        if drafted and drafted.holds(message, vector, kinds):
+            return drafted.seen
+        seen = self._seen.copy() if keep else self._seen
+        seen.add(message, vector, self._kinds, self._flow)
+        if keep:
+            self._drafted = _Drafted(message, vector, kinds, seen)
+        return seen
 
     def _node_features(self, seen: _Seen, index: Mapping[str, int]) -> NDArray[np.float32]:
         if not self._reads_vectors:
@@ -143,6 +155,21 @@ class _Seen:
             self.flows.add(flow, message.receivers)
         if self._settings.has_text:
             self.texts.add(message, kinds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drafted:
+    """A message that may come next, and what is seen once it came."""
+
+    message: Message
+    vector: Vector
+    kinds: list[AgentKind]
+    seen: _Seen
+
+    def holds(self, message: Message, vector: Vector, kinds: list[AgentKind]) -> bool:
+        return (
+            self.message == message and self.kinds == kinds and np.array_equal(self.vector, vector)
+        )
 
 
 def episode_graph(

@@ -142,17 +142,15 @@ class HashedTexts:
     def _joined(self, agent: str) -> _Row:
         """All blocks of words, then all of letter sequences."""
         blocks = [self._asked, *self._blocks.get(agent, [self._empty] * len(BLOCKS))[1:]]
-        found, first = [], 0
+        found, firsts, first = [_NONE], [0], 0
         for number, (bits, _) in enumerate(self._hashings):
-            for place, block in enumerate(blocks):
-                buckets, values = block.entries[number]
-                found.append((buckets + (first + (place << bits)), values))
+            found += [block.entries[number] for block in blocks]
+            firsts += [first + (place << bits) for place in range(len(BLOCKS))]
             first += len(BLOCKS) << bits
-        every = [_NONE, *found]
-        return (
-            np.concatenate([columns for columns, _ in every]).astype(np.int32),
-            np.concatenate([values for _, values in every]).astype(np.float32),
-        )
+        columns = np.concatenate([buckets for buckets, _ in found])
+        columns += np.repeat(firsts, [len(buckets) for buckets, _ in found])
+        values = np.concatenate([values for _, values in found])
+        return columns.astype(np.int32), values.astype(np.float32)
 
 
 class _Block:

@@ -1,7 +1,7 @@
 """Verdicts: what a guard says of one episode."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fglguard.episode_rules import MessageKind
@@ -95,10 +95,15 @@ class Verdict:
 
     def to_record(self) -> dict[str, Any]:
         """A record that strict JSON can hold; an infinite threshold becomes null."""
-        record = {name: getattr(self, name) for name in self.__slots__}
+        record = _fields(self)
         record["agents"] = dict(self.agents)
-        record["taints"] = [asdict(taint) for taint in self.taints]
-        record["drivers"] = [asdict(driver) for driver in self.drivers]
+        record["taints"] = [_fields(taint) for taint in self.taints]
+        record["drivers"] = [_fields(driver) for driver in self.drivers]
         if self.threshold in _INFINITE:
             record["threshold"] = None
         return record
+
+
+def _fields(one: Verdict | Taint | Driver) -> dict[str, Any]:
+    """As `dataclasses.asdict` of a flat one, which copies every text."""
+    return {name: getattr(one, name) for name in one.__slots__}

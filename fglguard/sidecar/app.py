@@ -53,7 +53,8 @@ def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {one: {"model": ErrorReply, "description": _ERRORS[one]} for one in sorted(statuses)}
 
 
-def _service(request: Request) -> Service:
+# Both are async although they wait for nothing: FastAPI runs others on threads, which takes longer.
+async def _service(request: Request) -> Service:
     service = request.app.state.service
     assert isinstance(service, Service)
     return service
@@ -63,7 +64,9 @@ def _service(request: Request) -> Service:
 _bearer = HTTPBearer(auto_error=False, description="One of the keys that the sidecar was given.")
 
 
-def _described(_key: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]) -> None:
+async def _described(
+    _key: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+) -> None:
     """Makes the description say that a key is wanted."""
 
 

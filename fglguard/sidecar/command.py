@@ -14,7 +14,7 @@ from fglguard.live.policy import Mode, OnError, Policy
 from fglguard.sidecar.keys import read_keys
 from fglguard.sidecar.settings import SidecarSettings, allow_list
 
-PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
+PACKAGES = ("fastapi", "httptools", "uvicorn", "prometheus_client")
 
 
 def serve(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -85,6 +86,9 @@ def serve(settings: SidecarSettings) -> None:
     service = Service(settings, partial(load_guard, settings))
     server = Server(_config(settings, service), service)
     listening = _listen(settings)
+    # What was loaded stays: looking through it for garbage holds up every check meanwhile.
+    gc.collect()
+    gc.freeze()
     for number in (signal.SIGTERM, signal.SIGINT):
         # uvicorn raises the signal once more at its end: an orderly stop exits with 0.
         signal.signal(number, server.handle_exit)

@@ -1,28 +1,37 @@
-"""Connections that send no request within a bounded time are closed."""
+"""Connections whose requests do not begin within a bounded time and length are closed."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MOST_HEAD = 64 * 1024
+"""Bytes of a request's head."""
 
 
-def protocol(seconds: float) -> type[H11Protocol]:
+def protocol(seconds: float) -> type[HttpToolsProtocol]:
     """HTTP/1.1 where a request's head must be whole so soon after a connection, or an answer.
 
-    uvicorn by itself waits without a bound for a head of which a part has come, or nothing yet.
+    uvicorn by itself waits without a bound for a head of which a part has come, or nothing yet,
+    and keeps all that has come of it.
     """
 
-    class Bounded(H11Protocol):
+    class Bounded(HttpToolsProtocol):
         _deadline: asyncio.TimerHandle | None = None
+        _head = 0
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._expect()
 
         def data_received(self, data: bytes) -> None:
+            before, in_body = self.cycle, self.cycle is not None and self.cycle.more_body
             super().data_received(data)
+            self._head = 0 if in_body or self.cycle is not before else self._head + len(data)
+            if self._head > MOST_HEAD and not self.transport.is_closing():
+                self.send_400_response(f"expected a head of at most {MOST_HEAD} bytes")
             if self.cycle is not None and not self.cycle.response_complete:
                 self._stop()
 

@@ -20,8 +20,10 @@ from fglguard.guard import Guard
 from fglguard.live.limits import Limits
 from fglguard.live.policy import Policy
 from fglguard.packed_graphs import pack
+from fglguard.progress import progress_bar
 from fglguard.training import score_graphs
 from scripts.benchmarks.score import long_episode
+from scripts.benchmarks.sidecar import sidecar
 
 PRESETS = ("recommended", "small", "paper")
 HEADLINE = "recommended"
@@ -67,6 +69,7 @@ def guard() -> dict[str, float]:
       are embedded (wall time, as a caller waits for it).
     - `check_ms`: a check of a new answer of about 100 tokens in that episode, encoder included.
     - `replay.per_s`: stored episodes, packed as a silo keeps them, a second.
+    - `sidecar.*`: see `scripts/benchmarks/sidecar.py`.
     - `memory.growth_mb`: what 100 000 messages in episodes of 20 add to the process once as many
       episodes and texts are held as may be (100 episodes, 1000 texts).
     """
@@ -86,6 +89,11 @@ def guard() -> dict[str, float]:
                 figures[f"{key}.p99"] = 1e3 * float(np.percentile(seconds, 99))
         figures[f"{preset}.replay.per_s"] = _replayed(one)
     figures["replay.per_s"] = figures[f"{HEADLINE}.replay.per_s"]
+    events = [
+        {"sender": sender, "receivers": receivers, "kind": kind, "text": text, "agents": KINDS}
+        for sender, receivers, kind, text in SAID
+    ]
+    figures |= sidecar(guard_of(encoder, HEADLINE).bundle, encoder, events)
     return figures | {"memory.growth_mb": _growth()}
 
 
@@ -149,10 +157,12 @@ def _growth() -> float:
     limits = Limits(episodes=100, cached_texts=1_000)
     one = guard_of(load_encoder("hashed-words"), HEADLINE, limits)
     before = 0.0
-    for number, event in enumerate(_events(MESSAGES)):
-        one.observe(event)
-        if number == MESSAGES // 10:
-            before = psutil.Process().memory_info().rss / 1e6
+    with progress_bar("messages", MESSAGES, shown=True) as advance:
+        for number, event in enumerate(_events(MESSAGES)):
+            one.observe(event)
+            advance(1)
+            if number == MESSAGES // 10:
+                before = psutil.Process().memory_info().rss / 1e6
     return psutil.Process().memory_info().rss / 1e6 - before
 
 

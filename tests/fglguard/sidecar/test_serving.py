@@ -1,5 +1,6 @@
 """A real process on loopback: keys, TLS, slow clients, stops, reloads and logs."""
 
+import contextlib
 import datetime
 import ipaddress
 import json
@@ -129,6 +130,32 @@ def test_slow_clients_are_cut_off(bundle):
         with sidecar.client() as client:
             begin(client)
             time.sleep(0.8)  # The idle connection is closed, and the client opens another.
+            begin(client)
+
+
+def test_heads_without_an_end_are_cut_off(bundle):
+    """Whole bodies may be longer than a head; a pipelined request's head may not either."""
+    endless = b"X-Long: " + b"x" * 2_000_000
+    body = json.dumps(answer(text="x" * 500_000)).encode()
+    whole = (
+        b"POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    )
+    with running(bundle, "--slow-seconds", "120") as sidecar:
+        for sent, status in (
+            (b"GET /healthz HTTP/1.1\r\n" + endless, b"HTTP/1.1 400"),
+            (whole + b"GET /healthz HTTP/1.1\r\n" + endless, b"HTTP/1.1 4"),
+            (whole.replace(b"Host: x", b"Host: x\r\nConnection: close"), b"HTTP/1.1 404"),
+        ):
+            with socket.create_connection(address(sidecar), timeout=30) as connection:
+                received = b""
+                with contextlib.suppress(ConnectionError):
+                    connection.sendall(sent)
+                with contextlib.suppress(ConnectionError):
+                    while piece := connection.recv(65536):
+                        received += piece
+            assert received.startswith(status) or (not received and status != b"HTTP/1.1 404")
+        with sidecar.client() as client:
             begin(client)
 
 
