@@ -8,8 +8,9 @@ INSTALL := $(BIN)/python -m pip install --progress-bar off --no-compile \
 	--disable-pip-version-check --constraint constraints.txt --editable
 SOURCES := fglguard client server strategies privacy scripts tests
 WORKERS ?= 2
+FRAMEWORKS := .venv-frameworks
 
-.PHONY: run test test-long test-autogen test-openai-agents check format config bench clean
+.PHONY: run test test-long test-frameworks check format config bench clean
 
 # Eight sites in four domains train one guard on AgentDojo episodes: flwr run on Ray.
 run: $(RUNNABLE)
@@ -22,20 +23,18 @@ test: $(INSTALLED)
 test-long: $(INSTALLED)
 	$(BIN)/python -m pytest -m long $(ARGS)
 
-# Two frameworks pin what others pin otherwise (docs/guard.md): each has an environment of its own.
-test-autogen: .venv-autogen/.installed
-	.venv-autogen/bin/python -m pytest tests/fglguard/integrations/test_autogen.py $(ARGS)
+# AutoGen and the OpenAI Agents SDK pin what others pin otherwise (docs/guard.md): they have an
+# environment of their own.
+test-frameworks: $(FRAMEWORKS)/.installed
+	$(FRAMEWORKS)/bin/python -m pytest tests/fglguard/integrations/test_autogen.py \
+		tests/fglguard/integrations/test_openai_agents.py $(ARGS)
 
-test-openai-agents: .venv-openai-agents/.installed
-	.venv-openai-agents/bin/python -m pytest tests/fglguard/integrations/test_openai_agents.py $(ARGS)
-
-.venv-autogen/.installed: FRAMEWORK := autogen-core==0.7.5
-.venv-openai-agents/.installed: FRAMEWORK := openai-agents==0.24.0
-.venv-%/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(@D)
-	grep -vE '^(protobuf|websockets)==' constraints.txt > $(@D)/constraints.txt
-	$(@D)/bin/python -m pip install --progress-bar off --no-compile --disable-pip-version-check \
-		--constraint $(@D)/constraints.txt --editable . $(FRAMEWORK) hypothesis pytest
+$(FRAMEWORKS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	grep -vE '^(protobuf|websockets)==' constraints.txt > $(FRAMEWORKS)/constraints.txt
+	$(FRAMEWORKS)/bin/python -m pip install --progress-bar off --no-compile \
+		--disable-pip-version-check --constraint $(FRAMEWORKS)/constraints.txt \
+		--editable . autogen-core==0.7.5 openai-agents==0.24.0 hypothesis pytest
 	touch $@
 
 check: $(INSTALLED)
@@ -67,4 +66,4 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) .venv-autogen .venv-openai-agents .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,7 +1,9 @@
 """Errors a person can act on: what was expected, what came, where."""
 
 import difflib
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class FglguardError(Exception):
@@ -21,6 +23,15 @@ def shown(value: object) -> str:
     if isinstance(value, str):
         return repr(value) if len(value) <= 60 else f"{value[:60]!r}... ({len(value)} characters)"
     return f"a {type(value).__name__}"
+
+
+def raised_at(error: BaseException, frames: int = 3) -> str:
+    """Where an error was raised, innermost first: what a log may keep of one that quotes texts."""
+    places = [
+        f"{Path(frame.f_code.co_filename).name}:{line} in {frame.f_code.co_name}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    return " < ".join(places[: -frames - 1 : -1]) or "nowhere"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 from fglguard.bundle import Bundle
-from fglguard.errors import FglguardError
+from fglguard.errors import FglguardError, raised_at
 from fglguard.events import Event
 from fglguard.flow.taint import most_suspicious
 from fglguard.live.policy import Policy
@@ -68,11 +68,13 @@ class Judge:
         """The verdict on something that can't be scored: what the operator chose for that case.
 
         It tells what is wrong where the error is one of ours, which quote no text; of any other
-        the type alone.
+        the type alone, and the log where it was raised.
         """
         kind = type(error).__name__
-        told = f"{kind}: {error}" if isinstance(error, FglguardError) else kind
-        log.error("episode %r can't be scored: %s; %s", episode, told, self._policy.on_error)
+        own = isinstance(error, FglguardError)
+        told = f"{kind}: {error}" if own else kind
+        logged = told if own else f"{told}, raised at {raised_at(error)}"
+        log.error("episode %r can't be scored: %s; %s", episode, logged, self._policy.on_error)
         return replace(
             self._verdict(episode, self._policy.on_error, began),
             status="error",

@@ -10,7 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from fglguard.episode import Episode, episode_from_record
-from fglguard.errors import EpisodeError, FglguardError, ReusedIdError, SidecarError, shown
+from fglguard.errors import (
+    EpisodeError,
+    FglguardError,
+    ReusedIdError,
+    SidecarError,
+    raised_at,
+    shown,
+)
 from fglguard.events import Event
 from fglguard.guard import Guard
 from fglguard.live.episode import LiveEpisode
@@ -100,6 +107,9 @@ class Service:
             log.error("reload refused, the guard before goes on: %s", error)
             code = "reload_busy" if isinstance(error, SidecarError) else "bundle_refused"
             raise Problem(409, code, str(error)) from error
+        except Exception:
+            self.metrics.reloaded("failed")
+            raise
         self.metrics.reloaded("done")
         guard = one.guard
         return ReloadReply(
@@ -253,7 +263,8 @@ class Service:
         def ended(done: asyncio.Future[T]) -> None:
             self._background.discard(done)
             if not done.cancelled() and (error := done.exception()) is not None:
-                log.error("late work failed: %s", type(error).__name__)
+                kind = type(error).__name__
+                log.error("late work failed: %s, raised at %s", kind, raised_at(error))
 
         self._background.add(task)
         task.add_done_callback(ended)

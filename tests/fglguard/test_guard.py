@@ -189,6 +189,7 @@ def test_an_error_is_neither_an_allow_nor_a_violation(trained, path, how, on_err
     assert [v.status for v in verdicts] == ["success", "error", "success"]
     assert "e50" in caplog.text
     assert "poison" not in caplog.text + failed.reason
+    assert ("test_guard.py" in caplog.text and "in encode" in caplog.text) is (how == "raise")
 
 
 def test_errors_block_by_default(path) -> None:

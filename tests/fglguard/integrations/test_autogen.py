@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip(
     "autogen_core",
-    reason="AutoGen is not installed, and does not fit beside flwr as pinned: make test-autogen",
+    reason="AutoGen is not installed, and does not fit beside flwr as pinned: make test-frameworks",
 )
 
 import autogen_core

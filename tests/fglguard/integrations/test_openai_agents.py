@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 pytest.importorskip(
-    "agents", reason="the OpenAI Agents SDK is not installed: make test-openai-agents"
+    "agents", reason="the OpenAI Agents SDK is not installed: make test-frameworks"
 )
 
 import agents

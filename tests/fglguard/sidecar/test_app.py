@@ -13,6 +13,7 @@ from fglguard.encoder import load_encoder
 from fglguard.episode import episode_to_record
 from fglguard.guard import Guard
 from fglguard.live.policy import Policy
+from fglguard.sidecar.loading import load_guard
 from fglguard.sidecar.records import VerdictRecord
 from fglguard.sidecar.settings import allow_list
 from fglguard.verdict import Verdict
@@ -253,6 +254,22 @@ def test_ready_only_with_a_model_and_a_calibration(serve_in_process, bundle):
         "closing",
     )
     assert problem(client.get("/metrics")) == (503, "closing")
+
+
+def test_a_reload_that_breaks_down_counts_and_leaves_the_guard(serve_in_process):
+    calls = []
+
+    def load(settings, before):
+        calls.append(before)
+        if len(calls) > 1:
+            raise MemoryError
+        return load_guard(settings, before)
+
+    service, client = serve_in_process(load)
+    guard = service.generations.current.guard
+    assert client.post("/v1/admin/reload").status_code == 500
+    assert metric(client, 'reloads_total{outcome="failed"}') == 1
+    assert service.generations.current.guard is guard
 
 
 def test_reload(serve_in_process, bundle):
