@@ -1,6 +1,6 @@
 """An AutoGen agent and its tools behind the guard, with a scripted agent.
 
-.venv-autogen/bin/python scripts/examples/autogen.py
+.venv-frameworks/bin/python scripts/examples/autogen.py
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK behind the guard, with a scripted model.
 
-.venv-openai-agents/bin/python scripts/examples/openai_agents.py
+.venv-frameworks/bin/python scripts/examples/openai_agents.py
 """
 
 import asyncio
