@@ -69,6 +69,43 @@ def test_a_draft_counts_in_its_graph_and_leaves_nothing_behind(settings, lookup)
     same(builder.graph(episode.agents, "banker"), whole(MESSAGES[:-1], settings, lookup))
 
 
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_a_draft_that_comes_next_is_taken_in_as_if_it_had_not_been_drafted(
+    settings, lookup
+) -> None:
+    episode = build()
+    builder = GraphBuilder(settings, episode.kinds, lookup)
+    for number, message in enumerate(MESSAGES, start=1):
+        draft = (message, lookup([message.text])[0])
+        builder.graph(episode.agents, "banker", draft)
+        builder.add(*draft)
+        found = builder.graph(episode.agents, "banker")
+        same(found, whole(MESSAGES[:number], settings, lookup))
+
+
+@pytest.mark.parametrize("change", ["kind of who spoke", "vector", "text"])
+def test_a_draft_that_differs_in_anything_is_not_taken_in(change, lookup) -> None:
+    """The graph afterwards is that of a builder which never saw the draft."""
+    settings = GraphSettings(0, messages=True, **PRESET_FEATURES["recommended"])
+    episode = build()
+    kinds, vector = dict(episode.kinds), lookup([MESSAGES[-1].text])[0]
+    drafted, plain = GraphBuilder(settings, kinds, lookup), GraphBuilder(settings, kinds, lookup)
+    for builder in (drafted, plain):
+        for message in MESSAGES[:-1]:
+            builder.add(message, lookup([message.text])[0])
+    last = MESSAGES[-1]
+    drafted.graph(episode.agents, "banker", (last, vector))
+    if change == "kind of who spoke":
+        kinds[last.sender] = "tool"
+    elif change == "vector":
+        vector = -vector
+    else:
+        last = replace(last, text="pay GB29160016319268 again")
+    for builder in (drafted, plain):
+        builder.add(last, vector)
+    same(*(builder.graph(episode.agents, "banker") for builder in (drafted, plain)))
+
+
 def test_what_has_left_the_window_is_forgotten(lookup) -> None:
     episode = build()
     builder = GraphBuilder(GraphSettings(1), episode.kinds)

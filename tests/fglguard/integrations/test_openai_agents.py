@@ -4,9 +4,7 @@ import asyncio
 
 import pytest
 
-pytest.importorskip(
-    "agents", reason="the OpenAI Agents SDK is not installed: make test-frameworks"
-)
+pytest.importorskip("agents", reason="the OpenAI Agents SDK is not installed: make test-frameworks")
 
 import agents
 from agents.items import ModelResponse
