@@ -15,6 +15,7 @@ from fglguard.errors import QuorumError, UpdateError
 from fglguard.settings import RunSettings
 from strategies.admission import admit
 from strategies.cohort import Cohort, Member
+from strategies.nonce import nonce
 from strategies.robust_aggregation import combine, warn_of_few
 from strategies.sampling import (
     SIMULATED_SECONDS,
@@ -306,7 +307,9 @@ class GuardStrategy(Strategy):
         for node, member in self._asked.items():
             # The roster's index seeds the client, so a site trains as its partition would.
             since = self.used.get(member.site, 0)
-            own = ConfigRecord({**config, "index": member.index, "since": since})
+            own = ConfigRecord(
+                {**config, "index": member.index, "since": since, "nonce": nonce()}
+            )
             content = RecordDict({"arrays": arrays, "config": own})
             messages.append(Message(content, dst_node_id=node, message_type=message_type))
         return messages
