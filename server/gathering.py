@@ -109,7 +109,9 @@ class _Enrolment:
             size = {key: int(value) for key, value in reply.content["metrics"].items()}
         except MALFORMED as error:
             logger.exception("query: node %d", node)
-            self.leave_out(f"{who}: its answer is malformed ({type(error).__name__}: {error})", node)
+            self.leave_out(
+                f"{who}: its answer is malformed ({type(error).__name__}: {error})", node
+            )
         except ImpersonationError as error:
             self.leave_out(str(error), node, error.claimed)
         except FederationError as error:

@@ -74,7 +74,9 @@ def roster_of(settings: RunSettings, encoder_fingerprint: str) -> Roster:
     silos = open_corpus(settings.corpus)
     shares = partition(silos, settings.partition, settings.federation.clients, settings.seed)
     caps = _training_nodes(silos, shares, encoder_fingerprint, GraphSettings.of(settings.detector))
-    entries = [(share.site, share.domain, cap, None) for share, cap in zip(shares, caps, strict=True)]
+    entries = [
+        (share.site, share.domain, cap, None) for share, cap in zip(shares, caps, strict=True)
+    ]
     return _roster(entries, "the partition")
 
 

@@ -92,10 +92,10 @@ class RunFolder:
 
     `config.json` holds the resolved settings, `metrics.jsonl` a line a round and client,
     `checkpoints/` the newest global models (`server.checkpoints`), `clients/` what simulated
-    clients keep between rounds, `enrolment.json` which
-    real sites take part and which don't, `guard/` the bundle, `results.json` the figures, `curves.json` ROC
-    curves and histograms, `report.html` all of it for a person (`server.report`), `status.json` how
-    the run stands: running, completed or failed, and why.
+    clients keep between rounds, `enrolment.json` which real sites take part and why others don't,
+    `guard/` the bundle, `results.json` the figures, `curves.json` ROC curves and histograms,
+    `report.html` all of it for a person (`server.report`), `status.json` how the run stands:
+    running, completed or failed, and why.
 
     The folder is locked from `begin` to `close`, or to the end of the process.
 

@@ -307,9 +307,7 @@ class GuardStrategy(Strategy):
         for node, member in self._asked.items():
             # The roster's index seeds the client, so a site trains as its partition would.
             since = self.used.get(member.site, 0)
-            own = ConfigRecord(
-                {**config, "index": member.index, "since": since, "nonce": nonce()}
-            )
+            own = ConfigRecord({**config, "index": member.index, "since": since, "nonce": nonce()})
             content = RecordDict({"arrays": arrays, "config": own})
             messages.append(Message(content, dst_node_id=node, message_type=message_type))
         return messages

@@ -29,10 +29,10 @@ def site(make_silo, tmp_path, run_config):
     """A site with a log, and a way to ask it something."""
 
     class Site:
-        log = tmp_path / "sent.jsonl"
-        silo = make_silo(domains=("a",))
-        run = begin_run()
-        node_config = {"site": "north", "data-path": str(silo.path), "sent-log": str(log)}
+        def __init__(self):
+            self.log, self.run = tmp_path / "sent.jsonl", begin_run()
+            silo = make_silo(domains=("a",)).path
+            self.node_config = {"site": "north", "data-path": str(silo), "sent-log": str(self.log)}
 
         def ask(self, kind, arrays=None, **config):
             content = RecordDict({"config": ConfigRecord(config)})
