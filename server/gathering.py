@@ -139,7 +139,8 @@ class _Enrolment:
             self.leave_out(f"{len(silent)} clients did not answer the query")
         if self._settings.roster and not self.mismatches:
             for member in self._roster.members:
-                if member.site not in self.sizes:
+                told = any(f"site {member.site}" in one.reason for one in self.left_out)
+                if member.site not in self.sizes and not told:
                     reason = f"site {member.site} of the roster is not there"
                     self.left_out.append(LeftOut(reason, member.site))
 

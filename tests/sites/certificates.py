@@ -14,8 +14,9 @@ DAY = datetime.timedelta(days=1)
 def write_certificates(folder):
     """`ca.crt`, and `server.pem` with `server.key` for 127.0.0.1, signed by it."""
     folder.mkdir()
-    authority, server = ec.generate_private_key(ec.SECP384R1()), ec.generate_private_key(
-        ec.SECP384R1()
+    authority, server = (
+        ec.generate_private_key(ec.SECP384R1()),
+        ec.generate_private_key(ec.SECP384R1()),
     )
     issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
