@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
@@ -16,6 +16,7 @@ from server.roster import Roster
 from strategies.cohort import Cohort, Member
 from strategies.guard_strategy import MALFORMED
 from strategies.nonce import nonce
+from strategies.senders import sender_of
 
 logger = logging.getLogger("fglguard")
 
@@ -36,18 +37,20 @@ def gather(grid: Grid, roster: Roster, settings: RunSettings, encoder_fingerprin
     """
     federation = settings.federation
     nodes, strangers = _wait_for_nodes(grid, roster, federation)
-    replies = list(
-        grid.send_and_receive(_queries(nodes, encoder_fingerprint), timeout=federation.timeout)
-    )
+    queries = _queries(nodes, encoder_fingerprint)
+    replies = {
+        sender_of(reply, queries): reply
+        for reply in grid.send_and_receive(queries, timeout=federation.timeout)
+    }
     enrolment = _Enrolment(roster, encoder_fingerprint, federation)
     for node in strangers:
         enrolment.leave_out(f"node {node} is connected and not on the roster", node)
-    for reply in replies:
-        if reply.metadata.src_node_id in nodes:
-            enrolment.read(reply)
+    for node, reply in replies.items():
+        if node in nodes:
+            enrolment.read(node, reply)
         else:
-            logger.error("query: reply from node %d left out", reply.metadata.src_node_id)
-    enrolment.name_silent(nodes, replies)
+            logger.error("query: reply from node %d, which was not asked", node)
+    enrolment.name_silent(nodes, set(nodes) - set(replies))
     enrolment.require_enough()
     for one in enrolment.left_out:
         logger.warning("going on without it: %s", one.reason)
@@ -96,8 +99,7 @@ class _Enrolment:
         member = self._by_node.get(node)
         self.left_out.append(LeftOut(reason, member.site if member else "", node, claimed))
 
-    def read(self, reply: Message) -> None:
-        node = reply.metadata.src_node_id
+    def read(self, node: int, reply: Message) -> None:
         who = self._name(node)
         if reply.has_error():
             self.leave_out(f"{who} failed: {reply.error.reason}", node)
@@ -123,10 +125,8 @@ class _Enrolment:
             self.members[node] = member
             self.sizes[member.site] = size
 
-    def name_silent(self, nodes: Iterable[int], replies: Iterable[Message]) -> None:
+    def name_silent(self, asked: Sequence[int], silent: set[int]) -> None:
         """Say of each that is missing who it is, as far as the roster knows."""
-        asked = set(nodes)
-        silent = asked - {reply.metadata.src_node_id for reply in replies}
         if self._by_node:
             for node in self._by_node:
                 if node not in asked:

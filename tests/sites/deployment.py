@@ -83,6 +83,10 @@ class Deployment:
                 raise AssertionError(f"{name} never said {text!r}:\n{self.log(name).read_text()}")
             time.sleep(0.2)
 
+    def stop(self, name):
+        """Let a process take its leave, as an administrator would."""
+        end(self.processes.pop(name))
+
     def kill(self, name):
         """End a process and all it started at once."""
         os.killpg(self.processes[name].pid, signal.SIGKILL)
@@ -105,6 +109,8 @@ class Deployment:
             end(process)
 
     def _start(self, name, command, cwd, home):
+        if self.log(name).exists():  # of the process before
+            self.log(name).rename(self.folder / f"{name}.log.{time.monotonic_ns()}")
         process = start(command, Path(cwd), environment(Path(home)), self.log(name))
         self.processes[name] = process
         return process

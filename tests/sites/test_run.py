@@ -93,7 +93,7 @@ def test_the_model_is_that_of_the_simulation_and_every_byte_is_logged(
     try:
         assert submit(deployment, tmp_path / "sites") == 0
     finally:
-        deployment.kill("stranger")
+        deployment.stop("stranger")
     config = {
         **composed(*RUN, f"corpus.path={consortium.source.path}", "federation.clients=3"),
         "corpus.name": "silos",
@@ -121,7 +121,7 @@ def test_a_site_that_claims_anothers_name_is_refused_and_the_rest_go_on(
     deployment, sites, tmp_path
 ):
     """Its key is the roster's for c-0, its own word is that it is a-0."""
-    deployment.kill("c-0")
+    deployment.stop("c-0")
     deployment.start_site("c-0", sites[0].path, claims="a-0")
     deployment.wait_for("c-0", "SuperNode ID")
     assert submit(deployment, tmp_path / "run", "federation.minimum_clients=2", rounds=1) == 0
@@ -129,7 +129,7 @@ def test_a_site_that_claims_anothers_name_is_refused_and_the_rest_go_on(
     assert present == ["a-0", "b-0"]
     assert (refused["site"], refused["claimed"]) == ("c-0", "a-0")
     assert refused["node"] == deployment.nodes["c-0"]
-    deployment.kill("c-0")
+    deployment.stop("c-0")
     deployment.start_site("c-0", sites[2].path)
     deployment.wait_for("c-0", "SuperNode ID")
 
