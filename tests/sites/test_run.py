@@ -4,6 +4,7 @@ Real processes: a SuperLink, a SuperNode a site, a process a message.
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -148,9 +149,9 @@ def test_a_superlink_that_is_killed_costs_no_round_that_was_kept(deployment, tmp
     folder = tmp_path / "run"
     command = [sys.executable, "scripts/federate.py", str(deployment.host)]
     settings = [*RUN, "federation.rounds=3", f"output={folder}"]
-    with subprocess.Popen(
-        [*command, *settings], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    options = {"cwd": ROOT, "env": {**os.environ, "PYTHONPATH": str(ROOT)}, "text": True}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, *settings], **options, **pipes) as process:
         deadline = time.monotonic() + 240
         while not list(folder.glob("checkpoints/round-0001.safetensors")):
             assert process.poll() is None and time.monotonic() < deadline
@@ -161,7 +162,7 @@ def test_a_superlink_that_is_killed_costs_no_round_that_was_kept(deployment, tmp
     assert process.returncode == 2
     assert f"resume={folder}" in told
     resumed = subprocess.run(
-        [*command, f"resume={folder}"], cwd=ROOT, capture_output=True, text=True, timeout=400
+        [*command, f"resume={folder}"], capture_output=True, timeout=400, **options
     )
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads((folder / "status.json").read_text())["state"] == "completed"
