@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,8 @@ from fglguard.settings import RunSettings
 from scripts.flower.commands import COMMAND_SECONDS, Flower, FlowerError
 
 POLL_SECONDS = 0.5
-LOOK_SECONDS = 15.0
+LOOK_SECONDS = 60.0
+ENDED_LOOK_SECONDS = 2.0
 SILENT_SECONDS = 60.0
 COMPLETED = "finished:completed"
 
@@ -33,14 +35,14 @@ def wait_for_end(
     """
     limit = _limit(settings)
     began = time.monotonic()
-    next_look, heard = 0.0, began
+    looked, heard = 0.0, began
     while True:
         watch()
         now = time.monotonic()
         if now > began + limit:
             raise FlowerError(f"the run did not end within {limit:.0f} s")
         # Asking Flower starts a process that takes seconds of CPU, which clients could use.
-        if now > next_look or _ended(settings):
+        if now > looked + (ENDED_LOOK_SECONDS if _ended(settings) else LOOK_SECONDS):
             state = flower.state(run_id)
             if state.startswith("finished"):
                 return state
@@ -49,7 +51,7 @@ def wait_for_end(
                 raise FlowerError(
                     f"the SuperLink has said nothing of the run for {SILENT_SECONDS:g} s"
                 )
-            next_look = time.monotonic() + LOOK_SECONDS
+            looked = time.monotonic()
         time.sleep(POLL_SECONDS)
 
 
@@ -77,8 +79,21 @@ def _limit(settings: RunSettings) -> float:
 
 
 def _ended(settings: RunSettings) -> bool:
-    """Whether the run's own folder says that it is over; Flower's word follows within seconds."""
+    """Whether the run's folder says that it is over, or the process that wrote there is gone.
+
+    Flower's word follows within seconds.
+    """
     with contextlib.suppress(OSError, ValueError):
         status = json.loads((Path(settings.output) / "status.json").read_text(encoding="utf-8"))
-        return bool(status["state"] != "running")
+        return bool(status["state"] != "running") or not _is_there(status["pid"])
     return False
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
