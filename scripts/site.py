@@ -1,5 +1,6 @@
 """For the owner of a site: `check` it before it takes part, and read the `log` of what left it.
 
+    python scripts/site.py check --kit kits/north
     python scripts/site.py check --site north --data /srv/silo --require-privacy aegis
     python scripts/site.py log /srv/north/sent.jsonl
 
@@ -10,17 +11,22 @@ no connection is opened. What follows as key=value are settings of the run to be
 
 import argparse
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from fglguard.errors import FglguardError
+from fglguard.errors import FglguardError, SettingsError
 from fglguard.settings import RunSettings
 from privacy.plans import LADDER
 from scripts.command_line import hydra_errors_told
 from scripts.configuration import composed_values
 from scripts.site_log import by_round, log_table, read_log
+
+SITE_CONFIG = "site.toml"
+"""The file of a site's kit that its SuperNode gets as node config."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,9 +55,10 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser(
         "check", help="a dry run that sends nothing", usage="%(prog)s [options] [key=value ...]"
     )
-    check.add_argument("--site", required=True, help="the site's name on the roster")
-    check.add_argument("--data", required=True, type=Path, help="its silo")
-    check.add_argument("--require-privacy", default="none", help=", ".join(LADDER))
+    check.add_argument("--kit", type=Path, help="the site's kit, which says the rest")
+    check.add_argument("--site", help="the site's name on the roster")
+    check.add_argument("--data", type=Path, help="its silo")
+    check.add_argument("--require-privacy", help=", ".join(LADDER))
     log = commands.add_parser("log", help="what left the site, as a table")
     log.add_argument("path", type=Path, help="the file that `sent-log` names")
     return parser
@@ -71,11 +78,10 @@ def _log(path: Path) -> None:
 
 def _check(chosen: argparse.Namespace, overrides: Sequence[str]) -> None:
     # Here, so that reading a log does not load torch.
-    from scripts.site_check import check_site, node_config
+    from scripts.site_check import check_site
 
     settings = RunSettings.from_flat(composed_values(overrides))
-    own = node_config(chosen.site, chosen.data, chosen.require_privacy)
-    found = check_site(settings, own)
+    found = check_site(settings, _node_config(chosen))
     console = Console()
     records = [reply.record for reply in found.replies]
     title = f"What would leave site {found.site} (domain {found.domain})"
@@ -88,6 +94,28 @@ def _check(chosen: argparse.Namespace, overrides: Sequence[str]) -> None:
     for reply in found.replies:
         console.print(f"{reply.record['type']}: {reply.seconds:.2f} s", highlight=False)
     console.print(f"detector: {found.parameters:,} parameters; nothing was sent", highlight=False)
+
+
+def _node_config(chosen: argparse.Namespace) -> dict[str, Any]:
+    """What the SuperNode would be given: the kit's, with what the command line says instead."""
+    config: dict[str, Any] = {} if chosen.kit is None else _of_the_kit(chosen.kit / SITE_CONFIG)
+    named = {
+        "site": chosen.site,
+        "data-path": chosen.data and str(chosen.data.resolve()),
+        "require-privacy": chosen.require_privacy,
+    }
+    config |= {key: value for key, value in named.items() if value is not None}
+    for key, option in (("site", "--site"), ("data-path", "--data")):
+        if key not in config:
+            raise SettingsError(f"{option}: expected it, or a --kit that says it, got neither")
+    return config
+
+
+def _of_the_kit(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path}: expected a site's node config, got: {error}") from error
 
 
 if __name__ == "__main__":

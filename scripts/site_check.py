@@ -7,7 +7,6 @@ import shutil
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flwr.app import ConfigRecord, Message
@@ -152,8 +151,3 @@ class _Unobserved:
     def failed(self, phase: str, server_round: int, failure: Failure) -> None: ...
 
     def surplus(self, server_round: int, update: Update) -> None: ...
-
-
-def node_config(site: str, data: Path, floor: str) -> dict[str, str]:
-    """The node config that `flower-supernode --node-config` would be given."""
-    return {"site": site, "data-path": str(data.resolve()), FLOOR: floor}

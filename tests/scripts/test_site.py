@@ -66,6 +66,30 @@ def test_a_silo_that_is_not_there_is_named(tmp_path, capsys):
     assert f"error: {tmp_path}/nowhere" in capsys.readouterr().err
 
 
+def test_a_kit_says_who_the_site_is(silo, tmp_path, capsys):
+    kit = tmp_path / "kit"
+    kit.mkdir()
+    config = f'site = "south"\ndata-path = "{silo}"\nrequire-privacy = "aegis_extended"\n'
+    (kit / "site.toml").write_text(config)
+    assert main(["check", "--kit", str(kit), "--require-privacy", "aegis", *RUN]) == 0
+    assert "What would leave site south (domain a)" in capsys.readouterr().out
+    assert main(["check", "--kit", str(kit), *RUN]) == 2
+    assert "privacy=aegis_extended or more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([], "--site: expected it, or a --kit"),
+        (["--site", "x"], "--data: expected it"),
+        (["--kit", "/nowhere"], "/nowhere/site.toml: expected a site's node config"),
+    ],
+)
+def test_a_site_that_is_not_named_is_refused(capsys, options, told):
+    assert main(["check", *options, *RUN]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_a_log_is_shown_by_round(tmp_path, capsys):
     """Two replies of 10 and 20 bytes in round 1."""
     log = tmp_path / "sent.jsonl"
