@@ -6,7 +6,6 @@ import logging
 import numpy as np
 import torch
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
-from flwr.clientapp import ClientApp
 from numpy.typing import NDArray
 
 import fglguard
@@ -19,6 +18,7 @@ from client.instructions import read_instructions
 from client.masking import check_floor, looks_of, report_of, update_mask
 from client.naming import naming_site
 from client.scores import scores_to_return
+from client.site_app import SiteApp
 from client.state import ClientState, state_of
 from fglguard.corpora.splits import SPLITS
 from fglguard.detector import Detector, detector_of
@@ -43,7 +43,7 @@ torch.set_num_threads(1)
 
 logger = logging.getLogger("fglguard")
 
-app = ClientApp()
+app = SiteApp()
 
 
 @app.query()

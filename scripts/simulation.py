@@ -1,11 +1,11 @@
 """Run one simulation, in process, in worker processes or on Ray, and show how it goes."""
 
-import dataclasses
 import json
 import sys
 from pathlib import Path
 
 from fglguard.settings import RunSettings, values_of
+from scripts.configuration import with_absolute_paths
 from scripts.flower_run import flower_run
 from scripts.progress import follow
 from server.results_table import print_results
@@ -19,18 +19,7 @@ def simulate_run(settings: RunSettings) -> Path:
         FglguardError: The run failed.
     """
     folder = run_folder_path(settings)
-    path = str(Path(settings.corpus.path).resolve())
-    splits = settings.corpus.splits and str(Path(settings.corpus.splits).resolve())
-    settings = dataclasses.replace(
-        settings,
-        output=str(folder),
-        corpus=dataclasses.replace(settings.corpus, path=path, splits=splits),
-    )
-    if settings.tracking.mlflow:
-        mlflow = str(Path(settings.tracking.mlflow).resolve())
-        settings = dataclasses.replace(
-            settings, tracking=dataclasses.replace(settings.tracking, mlflow=mlflow)
-        )
+    settings = with_absolute_paths(settings, folder)
     if settings.federation.backend == "inprocess":
         _in_process(settings, folder)
     elif settings.federation.backend == "processes":
@@ -38,18 +27,19 @@ def simulate_run(settings: RunSettings) -> Path:
     else:
         with follow(folder, settings.federation.rounds):
             flower_run(settings)
-        results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        print_results(results)
-        _tell_missing_report(folder)
-        print(f"run folder: {folder}")
+        tell_results(folder)
     return folder
 
 
-def _tell_missing_report(folder: Path) -> None:
-    """On Ray the server's own words about it are in Flower's log."""
+def tell_results(folder: Path) -> None:
+    """Print the results of a run whose server was another process."""
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    print_results(results)
+    # The server's own words about a missing report are in Flower's log.
     status = json.loads((folder / "status.json").read_text(encoding="utf-8"))
     if "report_error" in status:
         print(f"error: no report: {status['report_error']}", file=sys.stderr)
+    print(f"run folder: {folder}")
 
 
 def _in_process(settings: RunSettings, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
@@ -10,115 +10,197 @@ from flwr.serverapp import Grid
 import fglguard
 from fglguard.episode_rules import SCHEMA
 from fglguard.errors import FederationError
-from fglguard.settings import RunSettings
+from fglguard.settings import FederationSettings, RunSettings
+from server.enrolment import Gathered, ImpersonationError, LeftOut, identify
 from server.roster import Roster
 from strategies.cohort import Cohort, Member
 from strategies.guard_strategy import MALFORMED
+from strategies.nonce import nonce
+from strategies.senders import sender_of
 
 logger = logging.getLogger("fglguard")
 
 POLL_SECONDS = 0.5
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """Who takes part.
-
-    Attributes:
-        cohort: The members by node id.
-        sizes: Split sizes and unsafe counts that each site reported, by site.
-    """
-
-    cohort: Cohort
-    sizes: dict[str, dict[str, int]]
-
-
 def gather(grid: Grid, roster: Roster, settings: RunSettings, encoder_fingerprint: str) -> Gathered:
-    """Query every connected node; stop with a clear error on any mismatch.
+    """Query the connected nodes, check what they answer, and say who takes part.
 
     A client that fails or says nothing is left out, as long as `federation.minimum_clients` remain.
+    Where the roster binds node ids, only its nodes are asked, and one that does not fit (another's
+    name, another domain, schema, version or encoder) is left out too: no site can stop the others.
+    Where it doesn't, whoever is connected is asked, and one that does not fit stops the run.
 
     Raises:
-        FederationError: Too few clients are there within `federation.connect_timeout` or answer;
-            or one is not on the roster, claims another domain, or has another schema, version or
-            encoder.
+        FederationError: Too few clients are there within `federation.connect_timeout`, answer or
+            fit; the text names each that is missing.
     """
-    nodes = _wait_for_nodes(grid, settings)
-    config = ConfigRecord(
-        {
-            "schema": SCHEMA,
-            "encoder_fingerprint": encoder_fingerprint,
-            "version": fglguard.__version__,
-        }
-    )
-    messages = [
-        Message(RecordDict({"config": config}), dst_node_id=node, message_type=MessageType.QUERY)
+    federation = settings.federation
+    nodes, strangers = _wait_for_nodes(grid, roster, federation)
+    queries = _queries(nodes, encoder_fingerprint)
+    replies = {
+        sender_of(reply, queries): reply
+        for reply in grid.send_and_receive(queries, timeout=federation.timeout)
+    }
+    enrolment = _Enrolment(roster, encoder_fingerprint, federation)
+    for node in strangers:
+        enrolment.leave_out(f"node {node} is connected and not on the roster", node)
+    for node, reply in replies.items():
+        if node in nodes:
+            enrolment.read(node, reply)
+        else:
+            logger.error("query: reply from node %d, which was not asked", node)
+    enrolment.name_silent(nodes, set(nodes) - set(replies))
+    enrolment.require_enough()
+    for one in enrolment.left_out:
+        logger.warning("going on without it: %s", one.reason)
+    return Gathered(Cohort(enrolment.members), enrolment.sizes, enrolment.left_out)
+
+
+def _queries(nodes: Iterable[int], encoder_fingerprint: str) -> list[Message]:
+    wanted = {
+        "schema": SCHEMA,
+        "encoder_fingerprint": encoder_fingerprint,
+        "version": fglguard.__version__,
+    }
+    return [
+        Message(
+            RecordDict({"config": ConfigRecord({**wanted, "nonce": nonce()})}),
+            dst_node_id=node,
+            message_type=MessageType.QUERY,
+        )
         for node in nodes
     ]
-    replies = list(grid.send_and_receive(messages, timeout=settings.federation.timeout))
-    members: dict[int, Member] = {}
-    sizes: dict[str, dict[str, int]] = {}
-    mismatches: list[str] = []
-    absent = [f"{len(nodes) - len(replies)} clients did not answer the query"]
-    absent = absent if len(replies) < len(nodes) else []
-    for reply in replies:
+
+
+class _Enrolment:
+    """What the answers come to.
+
+    Attributes:
+        members: Who takes part, by node id.
+        sizes: What each of them holds, by site.
+        left_out: Who doesn't.
+        mismatches: What stops a run whose roster binds no nodes.
+    """
+
+    def __init__(
+        self, roster: Roster, encoder_fingerprint: str, settings: FederationSettings
+    ) -> None:
+        self._roster = roster
+        self._by_node = roster.by_node
+        self._fingerprint = encoder_fingerprint
+        self._settings = settings
+        self.members: dict[int, Member] = {}
+        self.sizes: dict[str, dict[str, int]] = {}
+        self.left_out: list[LeftOut] = []
+        self.mismatches: list[str] = []
+
+    def leave_out(self, reason: str, node: int = 0, claimed: str = "") -> None:
+        member = self._by_node.get(node)
+        self.left_out.append(LeftOut(reason, member.site if member else "", node, claimed))
+
+    def read(self, node: int, reply: Message) -> None:
+        who = self._name(node)
         if reply.has_error():
-            absent.append(f"a client failed: {reply.error.reason}")
-            continue
+            self.leave_out(f"{who} failed: {reply.error.reason}", node)
+            return
         try:
-            member = _check(reply, roster, encoder_fingerprint)
-            if member.site in sizes:
+            member = identify(reply, self._roster, self._fingerprint)
+            if member.site in self.sizes:
                 raise FederationError(f"site {member.site}: two nodes answer to this name")
             size = {key: int(value) for key, value in reply.content["metrics"].items()}
         except MALFORMED as error:
-            logger.exception("query: node %d", reply.metadata.src_node_id)
-            absent.append(f"a client's answer is malformed ({type(error).__name__}: {error})")
+            logger.exception("query: node %d", node)
+            self.leave_out(
+                f"{who}: its answer is malformed ({type(error).__name__}: {error})", node
+            )
+        except ImpersonationError as error:
+            self.leave_out(str(error), node, error.claimed)
         except FederationError as error:
-            mismatches.append(str(error))
+            if self._by_node:
+                self.leave_out(f"{who}: {error}", node)
+            else:
+                self.mismatches.append(str(error))
         else:
-            members[reply.metadata.src_node_id] = member
-            sizes[member.site] = size
-    minimum = settings.federation.minimum_clients or settings.federation.clients
-    if mismatches or len(members) < minimum:
-        problems = "\n".join(f"- {problem}" for problem in [*mismatches, *absent])
-        raise FederationError(f"the run can't start:\n{problems}")
-    for problem in absent:
-        logger.warning("going on without it: %s", problem)
-    return Gathered(Cohort(members), sizes)
+            self.members[node] = member
+            self.sizes[member.site] = size
+
+    def name_silent(self, asked: Sequence[int], silent: set[int]) -> None:
+        """Say of each that is missing who it is, as far as the roster knows."""
+        if self._by_node:
+            for node in self._by_node:
+                if node not in asked:
+                    self.leave_out(f"{self._name(node)} is not connected", node)
+                elif node in silent:
+                    limit = f"{self._settings.timeout:g} s"
+                    self.leave_out(f"{self._name(node)} did not answer within {limit}", node)
+            return
+        if silent:
+            self.leave_out(f"{len(silent)} clients did not answer the query")
+        if self._settings.roster and not self.mismatches:
+            for member in self._roster.members:
+                told = any(f"site {member.site}" in one.reason for one in self.left_out)
+                if member.site not in self.sizes and not told:
+                    reason = f"site {member.site} of the roster is not there"
+                    self.left_out.append(LeftOut(reason, member.site))
+
+    def require_enough(self) -> None:
+        minimum = self._settings.minimum_clients or self._settings.clients
+        if self.mismatches or len(self.members) < minimum:
+            reasons = [*self.mismatches, *(one.reason for one in self.left_out)]
+            problems = "\n".join(f"- {reason}" for reason in reasons)
+            raise FederationError(f"the run can't start:\n{problems}")
+
+    def _name(self, node: int) -> str:
+        member = self._by_node.get(node)
+        return f"site {member.site} (node {node})" if member else "a client"
 
 
-def _wait_for_nodes(grid: Grid, settings: RunSettings) -> list[int]:
-    wanted = settings.federation.clients
-    minimum = settings.federation.minimum_clients or wanted
-    deadline = time.monotonic() + settings.federation.connect_timeout
+def _wait_for_nodes(
+    grid: Grid, roster: Roster, settings: FederationSettings
+) -> tuple[list[int], list[int]]:
+    """The nodes to ask, and those that are connected and have no business here."""
+    by_node = roster.by_node
+    wanted = settings.clients
+    minimum = settings.minimum_clients or wanted
+    if by_node and minimum > len(by_node):
+        raise FederationError(
+            f"federation.clients: expected at most the {len(by_node)} sites of {roster.source}, "
+            f"got {minimum}"
+        )
+    deadline = time.monotonic() + settings.connect_timeout
     while True:
-        nodes = sorted(grid.get_node_ids())
+        connected = sorted(grid.get_node_ids())
+        nodes = [node for node in connected if not by_node or node in by_node]
+        strangers = [node for node in connected if by_node and node not in by_node]
         if len(nodes) >= wanted:
-            return nodes
+            return nodes, strangers
         if time.monotonic() > deadline:
             break
         time.sleep(POLL_SECONDS)
     if len(nodes) >= minimum:
         logger.warning("going on with %d of %d clients", len(nodes), wanted)
-        return nodes
-    raise FederationError(
-        f"expected {wanted} clients (at least {minimum}), got "
-        f"{len(nodes)} after {settings.federation.connect_timeout:g} s; in a simulation start the "
-        f"run with --federation-config 'num-supernodes={wanted}', or raise "
-        f"federation.connect_timeout"
+        return nodes, strangers
+    raise FederationError(_too_few(nodes, strangers, roster, settings))
+
+
+def _too_few(
+    nodes: list[int], strangers: list[int], roster: Roster, settings: FederationSettings
+) -> str:
+    wanted, minimum = settings.clients, settings.minimum_clients or settings.clients
+    told = (
+        f"expected {wanted} clients (at least {minimum}), got {len(nodes)} after "
+        f"{settings.connect_timeout:g} s"
     )
-
-
-def _check(reply: Message, roster: Roster, encoder_fingerprint: str) -> Member:
-    site = reply.content["site"]
-    member = roster.member(str(site["site"]), str(site["domain"]))
-    for key, wanted in (
-        ("schema", SCHEMA),
-        ("version", fglguard.__version__),
-        ("encoder_fingerprint", encoder_fingerprint),
-    ):
-        if site[key] != wanted:
-            raise FederationError(
-                f"site {member.site}: {key}: expected {wanted!r}, got {site[key]!r}"
-            )
-    return member
+    if not roster.by_node:
+        return (
+            f"{told}; in a simulation start the run with --federation-config "
+            f"'num-supernodes={wanted}', or raise federation.connect_timeout"
+        )
+    missing = [
+        f"- site {member.site} (node {node}) is not connected"
+        for node, member in roster.by_node.items()
+        if node not in nodes
+    ]
+    missing += [f"- node {node} is connected and not on the roster" for node in strangers]
+    return "\n".join([f"{told}; start them, or raise federation.connect_timeout", *missing])

@@ -16,8 +16,12 @@ from fglguard.settings import RunSettings
 from fglguard.silo import Silo
 from strategies.cohort import Member
 
-Entry = tuple[str, str, int | None]
-"""Site, domain, most nodes."""
+NODE_IDS = 2**64
+"""Flower's are unsigned, of 64 bits; 0 and 1 are its own."""
+FIRST_NODE_ID = 2
+
+Entry = tuple[str, str, int | None, int | None]
+"""Site, domain, most nodes, node id."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,11 @@ class Roster:
 
     members: tuple[Member, ...]
     source: str
+
+    @property
+    def by_node(self) -> dict[int, Member]:
+        """The members by node id; empty where the roster binds none."""
+        return {member.node: member for member in self.members if member.node is not None}
 
     def member(self, site: str, claimed_domain: str) -> Member:
         """The member of that name, if the domain it believes it has is the roster's.
@@ -65,7 +74,9 @@ def roster_of(settings: RunSettings, encoder_fingerprint: str) -> Roster:
     silos = open_corpus(settings.corpus)
     shares = partition(silos, settings.partition, settings.federation.clients, settings.seed)
     caps = _training_nodes(silos, shares, encoder_fingerprint, GraphSettings.of(settings.detector))
-    entries = [(share.site, share.domain, cap) for share, cap in zip(shares, caps, strict=True)]
+    entries = [
+        (share.site, share.domain, cap, None) for share, cap in zip(shares, caps, strict=True)
+    ]
     return _roster(entries, "the partition")
 
 
@@ -73,15 +84,19 @@ def read_roster(path: Path) -> Roster:
     """Read a roster: `{"sites": [{"site": "a", "domain": "banking", "max_nodes": 900}, ...]}`.
 
     `max_nodes` may be left out; it is the most graph nodes, as the consortium agreed when the site
-    joined, that a site's updates count for.
+    joined, that a site's updates count for. Either every entry or none has `node`, the Flower node
+    id under which the site's key is registered: with it a site is who its key says, whatever it
+    says itself. `public_key` may stand beside it, for a person to compare.
 
     Raises:
-        FederationError: The file can't be read, is not of that form, or names a site twice.
+        FederationError: The file can't be read, is not of that form, or names a site or a node
+            twice.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         entries = [
-            (entry["site"], entry["domain"], entry.get("max_nodes")) for entry in record["sites"]
+            (entry["site"], entry["domain"], entry.get("max_nodes"), entry.get("node"))
+            for entry in record["sites"]
         ]
     except (OSError, UnicodeDecodeError) as error:
         raise FederationError(f"federation.roster: {path} can't be read: {error}") from error
@@ -116,7 +131,7 @@ def _training_nodes(
 
 def _roster(entries: Sequence[Entry], source: str) -> Roster:
     seen: set[str] = set()
-    for site, domain, most in entries:
+    for site, domain, most, _ in entries:
         if not isinstance(site, str) or not isinstance(domain, str) or not site or not domain:
             raise FederationError(
                 f"{source}: site and domain must be texts that are not empty, "
@@ -131,5 +146,29 @@ def _roster(entries: Sequence[Entry], source: str) -> Roster:
         seen.add(site)
     if not seen:
         raise FederationError(f"{source}: expected at least one site, got none")
+    _require_distinct_nodes(entries, source)
     members = tuple(Member(index, *entry) for index, entry in enumerate(entries))
     return Roster(members, source)
+
+
+def _require_distinct_nodes(entries: Sequence[Entry], source: str) -> None:
+    without = [site for site, _, _, node in entries if node is None]
+    if len(without) == len(entries):
+        return
+    if without:
+        raise FederationError(
+            f"{source}: expected a node for every site or for none, got none for "
+            f"{', '.join(without)}"
+        )
+    owners: dict[int, str] = {}
+    for site, _, _, node in entries:
+        if type(node) is not int or not FIRST_NODE_ID <= node < NODE_IDS:
+            raise FederationError(
+                f"{source}: site {site!r}: node: expected a Flower node id, a whole number from "
+                f"{FIRST_NODE_ID} to 2^64 - 1, got {node!r}"
+            )
+        if node in owners:
+            raise FederationError(
+                f"{source}: sites {owners[node]!r} and {site!r} have the same node {node}"
+            )
+        owners[node] = site

@@ -16,9 +16,10 @@ from fglguard.parameters import flatten, load_flat
 from fglguard.settings import RunSettings, values_of
 from server.assessment import Assessment, assess_global_model
 from server.client_figures import client_fairness, client_figures
+from server.enrolment import Gathered
 from server.floors import floor_aurocs
 from server.fusion import fused
-from server.gathering import Gathered, gather
+from server.gathering import gather
 from server.local_models import assess_local_models
 from server.participation import participation
 from server.privacy_record import privacy_record
@@ -95,6 +96,8 @@ class _Run:
         started = time.monotonic()
         roster = roster_of(settings, self.encoder.fingerprint)
         gathered = gather(self.grid, roster, settings, self.encoder.fingerprint)
+        if not self.simulated:
+            self.folder.write_enrolment(gathered.record())
         strategy = build_strategy(gathered.cohort, settings, self.observer)
         dimension = self.graph.node_width(self.encoder.dimension)
         detector = detector_of(settings.detector, dimension, seed=settings.seed)

@@ -15,6 +15,9 @@ from fglguard.settings import RunSettings, Scalar, values_of
 from strategies.cohort import Member
 from strategies.updates import Failure, Update
 
+ENROLMENT = "enrolment.json"
+"""The file of a run folder that says which real sites take part."""
+
 LOCK = ".lock"
 """The file of a run folder that a running run holds locked."""
 
@@ -89,9 +92,10 @@ class RunFolder:
 
     `config.json` holds the resolved settings, `metrics.jsonl` a line a round and client,
     `checkpoints/` the newest global models (`server.checkpoints`), `clients/` what simulated
-    clients keep between rounds, `guard/` the bundle, `results.json` the figures, `curves.json` ROC
-    curves and histograms, `report.html` all of it for a person (`server.report`), `status.json` how
-    the run stands: running, completed or failed, and why.
+    clients keep between rounds, `enrolment.json` which real sites take part and why others don't,
+    `guard/` the bundle, `results.json` the figures, `curves.json` ROC curves and histograms,
+    `report.html` all of it for a person (`server.report`), `status.json` how the run stands:
+    running, completed or failed, and why.
 
     The folder is locked from `begin` to `close`, or to the end of the process.
 
@@ -226,6 +230,10 @@ class RunFolder:
     def round_done(self, server_round: int, rounds: int, metrics: Mapping[str, Any]) -> None:
         """A whole round is over."""
         self._log("round", server_round, {**metrics, "rounds": rounds})
+
+    def write_enrolment(self, enrolment: Mapping[str, Any]) -> None:
+        """Say which sites take part, and which are left out and why."""
+        self._write_json(ENROLMENT, enrolment)
 
     def write_results(self, results: Mapping[str, Any]) -> None:
         """Keep the run's figures."""

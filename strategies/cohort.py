@@ -13,12 +13,14 @@ class Member:
         site: Its name.
         domain: Its domain, from the roster or the partition, never from the client's own word.
         max_nodes: Most graph nodes that it may claim to train on; None for no limit.
+        node: The Flower node id that its key is registered under; None where the roster has none.
     """
 
     index: int
     site: str
     domain: str
     max_nodes: int | None = None
+    node: int | None = None
 
 
 class Cohort:

@@ -15,6 +15,7 @@ from fglguard.errors import QuorumError, UpdateError
 from fglguard.settings import RunSettings
 from strategies.admission import admit
 from strategies.cohort import Cohort, Member
+from strategies.nonce import nonce
 from strategies.robust_aggregation import combine, warn_of_few
 from strategies.sampling import (
     SIMULATED_SECONDS,
@@ -23,6 +24,7 @@ from strategies.sampling import (
     draw_clients,
     first_to_finish,
 )
+from strategies.senders import sender_of
 from strategies.updates import (
     Failure,
     FlatVector,
@@ -90,6 +92,7 @@ class GuardStrategy(Strategy):
         self._deadline = settings.faults.deadline
         self._sent: FlatVector = np.empty(0, dtype=np.float32)
         self._asked: dict[int, Member] = {}
+        self._messages: list[Message] = []
         self._needed_now = 0
         self._arrival: dict[int, int] = {}
         self._warned: set[str] = set()
@@ -252,7 +255,7 @@ class GuardStrategy(Strategy):
     ) -> dict[int, Message]:
         by_node: dict[int, Message] = {}
         for reply in replies:
-            node = reply.metadata.src_node_id
+            node = sender_of(reply, self._messages)
             if node not in self._asked:
                 logger.error(
                     "%s, round %d: reply from node %d, which was not asked",
@@ -306,9 +309,10 @@ class GuardStrategy(Strategy):
         for node, member in self._asked.items():
             # The roster's index seeds the client, so a site trains as its partition would.
             since = self.used.get(member.site, 0)
-            own = ConfigRecord({**config, "index": member.index, "since": since})
+            own = ConfigRecord({**config, "index": member.index, "since": since, "nonce": nonce()})
             content = RecordDict({"arrays": arrays, "config": own})
             messages.append(Message(content, dst_node_id=node, message_type=message_type))
+        self._messages = messages
         return messages
 
 
