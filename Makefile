@@ -10,18 +10,22 @@ SOURCES := fglguard client server strategies privacy scripts tests
 WORKERS ?= 2
 FRAMEWORKS := .venv-frameworks
 
-.PHONY: run test test-long test-frameworks check format config bench clean
+.PHONY: run test test-long test-sites test-frameworks check format config bench clean
 
 # Eight sites in four domains train one guard on AgentDojo episodes: flwr run on Ray.
 run: $(RUNNABLE)
 	$(BIN)/python scripts/simulate.py federation.backend=ray $(ARGS)
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not long" $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not long and not sites" $(ARGS)
 
 # The long ones: real Ray, real processes, whole corpora.
 test-long: $(INSTALLED)
 	$(BIN)/python -m pytest -m long $(ARGS)
+
+# A SuperLink and SuperNodes with TLS and keys on loopback: about ten minutes.
+test-sites: $(INSTALLED)
+	$(BIN)/python -m pytest -m sites $(ARGS)
 
 # AutoGen and the OpenAI Agents SDK pin what others pin otherwise (docs/guard.md): they have an
 # environment of their own.

@@ -28,7 +28,7 @@ from server.inprocess import simulate
 from tests.sites.certificates import write_key_pair
 from tests.sites.deployment import Deployment
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sites
 
 RUN = ("detector=paper", "privacy=none", "corpus.encoder=hashed-words")
 ROUNDS = 2
