@@ -4,22 +4,24 @@ from pathlib import Path
 
 from scripts.provisioning.consortium import joined_address
 from scripts.provisioning.kit_files import put
-from scripts.provisioning.layout import CA_CERTIFICATE, FLOWER_CONFIG
+from scripts.provisioning.layout import FLOWER_CONFIG
 from scripts.provisioning.site_config import toml_string
 
 CONNECTION = "host"
 
 
-def flower_config_text(kit: Path, address: str, port: int) -> str:
-    """The file's content; Flower wants the authority's path absolute, so it follows the kit."""
-    authority = toml_string(str(kit.resolve() / CA_CERTIFICATE))
-    return (
+def write_flower_config(home: Path, address: str, port: int, authority: Path) -> None:
+    """Write the file into a folder that is to be a FLWR_HOME.
+
+    Args:
+        home: The folder.
+        address: Where the SuperLink is.
+        port: Its port.
+        authority: The authority's certificate; Flower wants its path absolute.
+    """
+    put(
+        home / FLOWER_CONFIG,
         f'[superlink]\ndefault = "{CONNECTION}"\n\n[superlink.{CONNECTION}]\n'
         f"address = {toml_string(joined_address(address, port))}\n"
-        f"root-certificates = {authority}\n"
+        f"root-certificates = {toml_string(str(authority.resolve()))}\n",
     )
-
-
-def write_flower_config(kit: Path, address: str, port: int) -> None:
-    """Write it for a kit that stands where it stands now."""
-    put(kit / FLOWER_CONFIG, flower_config_text(kit, address, port))

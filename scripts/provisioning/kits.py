@@ -49,7 +49,7 @@ def write_host_kit(kit: Path, consortium: Consortium, ledger: Ledger, authority:
     for path in (kit / SITE_KEYS).iterdir():
         if path.suffix == ".pub" and path.name not in keys:
             path.unlink()
-    write_flower_config(kit, host.address, host.port)
+    write_flower_config(kit, host.address, host.port, kit / CA_CERTIFICATE)
     put(kit / KIT, kit_text(kit_record(consortium, "host", host.state, host.health_port)))
     put(kit / START, host_start(host), EXECUTABLE)
     put(kit / host_service(), host_unit(consortium))

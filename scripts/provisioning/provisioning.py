@@ -84,6 +84,7 @@ class Provisioning:
             if key := brought[site.name]:
                 self._require_same(ledger, site.name, key)
                 ledger.accept(site.name, key)
+                self._drop_private(site.name, key)
         make_private_folder(authority)
         certificate = self._authority(authority)
         for site in self.consortium.sites:
@@ -109,16 +110,18 @@ class Provisioning:
                 ledger.revoke(name)
                 self.notes.append(f"{name}: its old key is revoked; it needs its new kit")
 
+    def _drop_private(self, site: str, key: str) -> None:
+        """A site that brings its key from now on needs no private one that was made here."""
+        path = self.kits / site / SITE_KEY
+        if path.exists() and public_text_of(path.read_bytes(), path) != key:
+            path.unlink()
+
     def _require_same(self, ledger: Ledger, site: str, key: str) -> None:
         if ledger.keys.get(site, key) != key:
             raise FederationError(
                 f"site {site}: public_key: expected the key that it had, got another; if it is "
                 f"to be replaced, say --rotate {site}"
             )
-        if (self.kits / site / SITE_KEY).exists() and site not in ledger.keys:
-            kept = public_text_of((self.kits / site / SITE_KEY).read_bytes(), self.kits / site)
-            if kept != key and site in self.rotate:
-                (self.kits / site / SITE_KEY).unlink()
 
     def _own_key(self, ledger: Ledger, site: str) -> None:
         """The key pair of a site that brings none: made once, and again only for a rotation."""
@@ -148,18 +151,16 @@ class Provisioning:
         key, certificate = folder / CA_KEY, folder / CA_CERTIFICATE
         if certificate.exists() and key.exists():
             return load_certificate(certificate)
-        if certificate.exists() or key.exists():
-            missing = key if certificate.exists() else certificate
-            raise FederationError(
-                f"{missing}: expected beside the authority's other file; restore it from its "
-                f"backup: a new authority would lock out every site"
-            )
-        private = new_key()
         name, days = self.consortium.name, self.consortium.lifetimes.authority
-        # The certificate last: a key alone is what an interrupted first run leaves.
-        public = authority_certificate(private, name, days)
-        put_new_private(key, private)
-        put(certificate, public)
+        if certificate.exists() or (folder / LEDGER).exists():
+            raise FederationError(
+                f"{folder}: expected {CA_KEY} and {CA_CERTIFICATE} beside the record of keys; "
+                f"restore them from their backup: a new authority would lock out every site"
+            )
+        if not key.exists():
+            # A key alone is what an interrupted first run leaves.
+            put_new_private(key, new_key())
+        put(certificate, authority_certificate(key.read_bytes(), name, days))
         self.notes.append(f"new certificate authority in {folder}: keep it off the network")
         return load_certificate(certificate)
 
@@ -167,12 +168,10 @@ class Provisioning:
         """Server certificate and bundle key of the host; the latter's public text."""
         host.mkdir(parents=True, exist_ok=True)
         key, certificate = host / SERVER_KEY, host / SERVER_CERTIFICATE
-        if not key.exists():
-            put_new_private(key, new_key())
+        if not key.exists() or HOST in self.rotate:
+            # First the certificate: one without its key would be kept by the next run.
             certificate.unlink(missing_ok=True)
-        elif HOST in self.rotate:
             replace_private(key, new_key())
-            certificate.unlink(missing_ok=True)
         names = names_as_written(server_names(self.consortium.host))
         if not certificate.exists() or names_of(load_certificate(certificate)) != names:
             signer = (self.kits / AUTHORITY / CA_KEY).read_bytes()

@@ -41,7 +41,7 @@ PrivateDevices=yes
 WantedBy=multi-user.target
 """
 
-_LOOK = "import socket, sys; socket.create_connection(('127.0.0.1', {port}), 5).close()"
+_LOOK = "import socket; socket.create_connection(('127.0.0.1', {port}), 5).close()"
 _IMAGE = "${FGLGUARD_IMAGE:?name an image in which the project is installed (docs/deploy.md)}"
 
 

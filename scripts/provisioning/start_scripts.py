@@ -62,7 +62,6 @@ exec flower-supernode \\
     --node-config "$here/site.toml" \\
     --host 127.0.0.1 --port "${{FGLGUARD_PORT:-{port}}}" \\
     --health-server-address "${{FGLGUARD_HEALTH:-127.0.0.1:{health}}}" \\
-    --disable-runtime-dependency-installation \\
     "$@"
 """
 
