@@ -160,8 +160,10 @@ def _site(fields: Fields) -> Site:
     if not _NAME.fullmatch(name):
         # It becomes a folder, a unit and a service of a compose file.
         raise fields.error(
-            "site", "expected letters, digits, '.', '_' and '-', beginning with one of the first"
-            " two and not ending in '.'", name
+            "site",
+            "expected letters, digits, '.', '_' and '-', beginning with one of the first"
+            " two and not ending in '.'",
+            name,
         )
     if name.casefold() in RESERVED:
         raise fields.error("site", f"expected another name than {', '.join(RESERVED)}", name)

@@ -11,11 +11,7 @@ PUBLIC, EXECUTABLE, PRIVATE = 0o644, 0o755, 0o600
 def put(path: Path, content: str | bytes, mode: int = PUBLIC) -> bool:
     """Write a file unless it is there with this content and mode; whether it was written."""
     data = content.encode("utf-8") if isinstance(content, str) else content
-    if (
-        path.is_file()
-        and path.read_bytes() == data
-        and path.stat().st_mode & 0o777 == mode
-    ):
+    if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o777 == mode:
         return False
     with write_atomically(path, mode) as file:
         file.write(data)

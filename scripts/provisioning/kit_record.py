@@ -85,6 +85,7 @@ def read_kit_record(kit: Path) -> KitRecord:
     for name, kind in KitRecord.__annotations__.items():
         wanted = dict if name == "versions" else kind
         if not isinstance(values[name], wanted):
-            raise FederationError(f"{path}: {name}: expected {wanted.__name__}, got a "
-                                  f"{type(values[name]).__name__}")
+            raise FederationError(
+                f"{path}: {name}: expected {wanted.__name__}, got a {type(values[name]).__name__}"
+            )
     return record

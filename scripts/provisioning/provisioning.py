@@ -15,17 +15,17 @@ from scripts.provisioning.certificates import (
     server_names,
 )
 from scripts.provisioning.consortium import Consortium, Site
-from scripts.provisioning.kit_files import (
-    make_private_folder,
-    put,
-    put_new_private,
-    replace_private,
-)
 from scripts.provisioning.key_pairs import (
     new_bundle_key,
     new_site_key,
     public_text_of,
     site_public_text,
+)
+from scripts.provisioning.kit_files import (
+    make_private_folder,
+    put,
+    put_new_private,
+    replace_private,
 )
 from scripts.provisioning.kits import write_host_kit, write_site_kit
 from scripts.provisioning.layout import (
@@ -178,9 +178,7 @@ class Provisioning:
             days = self.consortium.lifetimes.server
             put(
                 certificate,
-                server_certificate(
-                    key.read_bytes(), self.consortium.host, days, authority, signer
-                ),
+                server_certificate(key.read_bytes(), self.consortium.host, days, authority, signer),
             )
             self.notes.append(f"host: new server certificate for {', '.join(names)}")
         bundle = host / BUNDLE_KEY

@@ -76,9 +76,7 @@ def roster_of(consortium: Consortium, ledger: Ledger, before: RosterFile | None)
         key = ledger.keys[site.name]
         most = {} if site.max_nodes is None else {"max_nodes": site.max_nodes}
         sites.append(Bound(site.name, key, nodes.get(key), {"domain": site.domain, **most}))
-    return RosterFile(
-        sites, [Bound(site, key, nodes.get(key), {}) for site, key in ledger.revoked]
-    )
+    return RosterFile(sites, [Bound(site, key, nodes.get(key), {}) for site, key in ledger.revoked])
 
 
 def _bound(entries: Iterable[dict[str, Any]]) -> Iterable[Bound]:
