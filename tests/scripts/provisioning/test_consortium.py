@@ -27,7 +27,12 @@ def test_the_commented_example_is_valid_and_its_defaults_are_those_of_the_code(t
         "host": {"address": "guard.example.org", "also": ["10.20.0.5"]},
         "minimum_sites": 2,
         "sites": [
-            {"site": "north", "domain": "banking", "data": "/srv/fglguard/silo", "max_nodes": 20000},
+            {
+                "site": "north",
+                "domain": "banking",
+                "data": "/srv/fglguard/silo",
+                "max_nodes": 20000,
+            },
             {"site": "south", "domain": "travel", "data": "/srv/fglguard/silo"},
             {"site": "west", "domain": "workspace", "data": "/srv/fglguard/silo"},
         ],
