@@ -60,9 +60,9 @@ def test_the_command_prints_a_line_a_finding_and_exits_with_1(made, capsys):
     ("days", "said"),
     [
         (-1, "is valid from"),
-        (380, "expires soon"),
+        (380, "server.pem expires soon"),
         (398, "server.pem has expired"),
-        (3651, "ca.crt has"),
+        (3651, "ca.crt has expired"),
     ],
 )
 def test_certificates_out_of_their_time_are_told(made, monkeypatch, days, said):

@@ -21,6 +21,7 @@ def read(folder, given):
 def test_the_commented_example_is_valid_and_its_defaults_are_those_of_the_code(tmp_path):
     example = read_consortium(ROOT / "docs" / "consortium.yaml")
     assert [site.name for site in example.sites] == ["north", "south", "west"]
+    silo = "/srv/fglguard/silo"
     # The keys marked (optional) with a default, left out.
     least = {
         "name": example.name,
@@ -30,11 +31,11 @@ def test_the_commented_example_is_valid_and_its_defaults_are_those_of_the_code(t
             {
                 "site": "north",
                 "domain": "banking",
-                "data": "/srv/fglguard/silo",
+                "data": silo,
                 "max_nodes": 20000,
             },
-            {"site": "south", "domain": "travel", "data": "/srv/fglguard/silo"},
-            {"site": "west", "domain": "workspace", "data": "/srv/fglguard/silo"},
+            {"site": "south", "domain": "travel", "data": silo},
+            {"site": "west", "domain": "workspace", "data": silo},
         ],
     }
     assert read(tmp_path, least) == example

@@ -179,7 +179,7 @@ def test_two_sites_with_one_key_are_refused_before_anything_is_written(kits, tmp
     (tmp_path / "own.pub").write_text(public_text_of(new_site_key(), "own"), encoding="utf-8")
     add_site(kits, public_key="own.pub")
     add_site(kits, "east", public_key="own.pub")
-    with pytest.raises(FederationError, match="site east: .* got site west's"):
+    with pytest.raises(FederationError, match=r"site east: .* got site west's"):
         kits.make()
     assert not kits.folder.exists()
 

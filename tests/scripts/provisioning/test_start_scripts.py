@@ -1,5 +1,6 @@
 """The start scripts, run by a shell with stand-ins that tell how they were started."""
 
+import json
 import os
 import subprocess
 import sys
@@ -30,7 +31,7 @@ def programs(tmp_path):
 
 
 def run(script, *arguments, cwd="/", **environment):
-    done = subprocess.run(
+    return subprocess.run(
         [str(script), *arguments],
         cwd=cwd,
         env={"PATH": os.environ["PATH"], **environment},
@@ -39,13 +40,12 @@ def run(script, *arguments, cwd="/", **environment):
         timeout=60,
         check=False,
     )
-    return done
 
 
 def told(script, *arguments, **environment):
     done = run(script, *arguments, **environment)
     assert done.returncode == 0, done.stderr
-    argv, cwd, kept = __import__("json").loads(done.stdout)
+    argv, cwd, kept = json.loads(done.stdout)
     flags = dict(zip(argv[1::2], argv[2::2], strict=False))
     return argv, flags, Path(cwd), kept
 
