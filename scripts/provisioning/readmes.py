@@ -53,7 +53,7 @@ masked updates and counts, and each message that leaves is first written to `{lo
 1. Move the folder to `{kit}`, owned by the user who will run it.
 2. {key}
 3. Prepare the silo, if it is not yet: `$PROJECT/.venv/bin/fglguard corpus embed {quoted_data} \
---encoder {encoder}`
+--encoder {encoder} --preset recommended`
 4. Look for what is wrong before you start (exit code 0 means nothing is):
    `FGLGUARD_BIN=$PROJECT/.venv/bin $PROJECT/.venv/bin/python $PROJECT/scripts/provision.py \
 check {kit}`

@@ -28,5 +28,6 @@ def check_silo(config: SiteConfig) -> Findings:
             state = "has no packed graphs for" if windows else "is not embedded with"
             yield Finding(
                 f"{silo.path} {state} the encoder {config.encoder!r}",
-                f"fglguard corpus embed '{silo.path}' --encoder {config.encoder}",
+                f"fglguard corpus embed '{silo.path}' --encoder {config.encoder} "
+                "--preset recommended",
             )
