@@ -1,5 +1,6 @@
 """docs/deploy.md, typed literally into one shell; only the ports are free ones of this machine."""
 
+import contextlib
 import json
 import os
 import re
@@ -44,10 +45,8 @@ def test_the_commands_lead_to_sites_that_are_online(tmp_path):
     try:
         said, _ = process.communicate(timeout=SECONDS)
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     assert process.returncode == 0, said
     assert said.count("nothing wrong") == 4
     assert said.count("online") >= 3
