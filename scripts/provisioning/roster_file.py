@@ -84,5 +84,7 @@ def _bound(entries: Iterable[dict[str, Any]]) -> Iterable[Bound]:
         node = entry.get("node")
         if node is not None and type(node) is not int:
             raise TypeError(f"node of site {entry['site']!r}: expected a whole number")
-        agreed = {key: entry[key] for key in ("domain", "max_nodes") if key in entry}
+        agreed: dict[str, Any] = {
+            key: entry[key] for key in ("domain", "max_nodes") if key in entry
+        }
         yield Bound(str(entry["site"]), str(entry["public_key"]), node, agreed)
