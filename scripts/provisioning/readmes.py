@@ -1,0 +1,121 @@
+"""The page that comes with each kit, for whoever runs it."""
+
+from scripts.provisioning.consortium import Consortium, Site, joined_address
+from scripts.provisioning.layout import HOST, INSTALLED_AT
+from scripts.provisioning.service_files import host_service, site_service
+
+_HOST = """\
+# The host of {name}
+
+This folder starts the SuperLink that {count} sites connect to at `{address}` (TLS, one port). The
+host sees masked updates and counts, never a site's episodes. Anyone who can read `server.key` or
+`host.key` here can pose as the host: both are readable by their owner alone.
+
+`$PROJECT` below is a copy of the project, installed into `$PROJECT/.venv`.
+
+1. Move the folder to `{kit}`, owned by the user who will run it. Open port {port} to the sites.
+2. Look for what is wrong before you start (exit code 0 means nothing is):
+   `$PROJECT/.venv/bin/python $PROJECT/scripts/provision.py check {kit}`
+3. Start it: `FGLGUARD_BIN=$PROJECT/.venv/bin {kit}/start.sh`, or for good with systemd:
+   `cp {kit}/{service} /etc/systemd/system/ && systemctl enable --now {service}`, or with
+   `compose.yaml`. `FGLGUARD_STATE` names another folder than `{state}`.
+4. Tell it the sites' keys, once and after each change of `roster.json`:
+   `FGLGUARD_BIN=$PROJECT/.venv/bin $PROJECT/.venv/bin/python $PROJECT/scripts/provision.py \
+register {kit}`
+
+Health: gRPC health service on `127.0.0.1:{health}`. What to keep safe: this folder and
+`{state}/superlink.db` (registrations survive a restart; a run in flight ends and is resumed from
+its checkpoint).
+
+| File | What it is |
+| --- | --- |
+| `ca.crt` | the authority that every site trusts; its key is not here |
+| `server.pem`, `server.key` | the SuperLink's certificate and private key |
+| `host.key`, `host.pub` | signs guard bundles; every site has `host.pub` |
+| `roster.json` | site, domain, public key and node id of each site; keys that were revoked |
+| `sites/` | the sites' public keys, for registration |
+| `config.toml` | for `FLWR_HOME`: where `flwr` finds the SuperLink |
+| `kit.toml` | what the check compares with: address, versions |
+
+Runs need `federation.minimum_clients={minimum}` or more and `privacy={floor}` or more: the sites
+refuse less.
+"""
+
+_SITE = """\
+# Site {site} in {name}
+
+This folder starts the SuperNode of site `{site}` (domain `{domain}`). It connects outwards to
+`{address}` and accepts no connection from outside. Your episodes stay in `{data}`; what leaves are
+masked updates and counts, and each message that leaves is first written to `{log}`.
+
+`$PROJECT` below is a copy of the project, installed into `$PROJECT/.venv`.
+
+1. Move the folder to `{kit}`, owned by the user who will run it.
+2. {key}
+3. Prepare the silo, if it is not yet: `$PROJECT/.venv/bin/fglguard corpus embed {quoted_data} \
+--encoder {encoder} --preset recommended`
+4. Look for what is wrong before you start (exit code 0 means nothing is):
+   `FGLGUARD_BIN=$PROJECT/.venv/bin $PROJECT/.venv/bin/python $PROJECT/scripts/provision.py \
+check {kit}`
+5. Start it: `FGLGUARD_BIN=$PROJECT/.venv/bin {kit}/start.sh`, or for good with systemd:
+   `cp {kit}/{service} /etc/systemd/system/ && systemctl enable --now {service}`, or with
+   `compose.yaml`.
+
+Health: gRPC health service on `127.0.0.1:{health}`. The same key is the same site after a restart.
+You may raise `require-privacy` in `site.toml` at any time (now `{floor}`): a run that hides less
+is refused, at this site, whatever the host says. Stop the process and nothing leaves.
+
+| File | What it is |
+| --- | --- |
+| `site.toml` | silo, privacy floor, log, folder of guards: the settings that are yours |
+| `site.key`, `site.pub` | your key pair; whoever reads `site.key` can pose as your site |
+| `ca.crt` | the authority that the host's certificate must come from |
+| `host.pub` | the key that guard bundles are signed with |
+| `kit.toml` | what the check compares with: address, versions |
+
+If `site.key` was read by another, tell the host: it revokes the key and sends you another kit.
+"""
+_KEY_MADE = (
+    "Keep `site.key` readable by its owner alone (`chmod 600`), and see that whoever sent this "
+    "kit deletes their copy."
+)
+_KEY_BROUGHT = (
+    "Put your own private key here as `site.key` (`chmod 600`), or name it in "
+    "`FGLGUARD_SITE_KEY`; it must be the one of `site.pub`."
+)
+
+
+def host_readme(consortium: Consortium) -> str:
+    """The host's page."""
+    host = consortium.host
+    return _HOST.format(
+        name=consortium.name,
+        count=len(consortium.sites),
+        address=joined_address(host.address, host.port),
+        port=host.port,
+        kit=f"{INSTALLED_AT}/{HOST}",
+        service=host_service(),
+        state=host.state,
+        health=host.health_port,
+        minimum=consortium.minimum_sites,
+        floor=consortium.require_privacy,
+    )
+
+
+def site_readme(consortium: Consortium, site: Site) -> str:
+    """A site administrator's page."""
+    return _SITE.format(
+        site=site.name,
+        name=consortium.name,
+        domain=site.domain,
+        address=joined_address(consortium.host.address, consortium.host.port),
+        data=site.data,
+        quoted_data=f'"{site.data}"',
+        log=site.state / "sent.jsonl",
+        kit=f"{INSTALLED_AT}/{site.name}",
+        key=_KEY_MADE if site.public_key is None else _KEY_BROUGHT,
+        encoder=consortium.encoder,
+        service=site_service(site),
+        health=site.health_port,
+        floor=consortium.require_privacy,
+    )

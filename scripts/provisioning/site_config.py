@@ -1,0 +1,91 @@
+"""`site.toml`: what a SuperNode tells its client, and what the site's own check reads."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from fglguard.errors import FederationError
+from privacy.plans import LADDER
+from scripts.provisioning.consortium import Consortium, Site, joined_address
+from scripts.provisioning.layout import SITE_CONFIG
+
+_KEYS = {
+    "site": "The site's name on the roster; the host knows it by its key.",
+    "domain": "The domain that the roster has for it; the silo must hold this one alone.",
+    "data-path": "Its silo. Nothing below it leaves the site.",
+    "encoder": "The encoder that the silo is prepared with.",
+    "require-privacy": "A run that hides less is refused: none, aegis or aegis_extended.",
+    "sent-log": "A line for everything that left the site, written before it leaves.",
+    "guards": "Where guards that were delivered are kept.",
+    "host": "The SuperLink; start.sh has it too.",
+}
+
+
+@dataclass(frozen=True)
+class SiteConfig:
+    """A site's settings, by the keys of `site.toml` with `_` for `-`."""
+
+    site: str
+    domain: str
+    data_path: str
+    encoder: str
+    require_privacy: str
+    sent_log: str
+    guards: str
+    host: str
+
+
+def site_config(consortium: Consortium, site: Site) -> SiteConfig:
+    """A site's settings as the consortium file has them."""
+    return SiteConfig(
+        site=site.name,
+        domain=site.domain,
+        data_path=str(site.data),
+        encoder=consortium.encoder,
+        require_privacy=consortium.require_privacy,
+        sent_log=str(site.state / "sent.jsonl"),
+        guards=str(site.state / "guards"),
+        host=joined_address(consortium.host.address, consortium.host.port),
+    )
+
+
+def site_config_text(config: SiteConfig) -> str:
+    """As TOML, with a comment a key."""
+    lines = ["# Flower's node config of this site: `start.sh` passes this file on as it is."]
+    for key, comment in _KEYS.items():
+        value = toml_string(getattr(config, key.replace("-", "_")))
+        lines += ["", f"# {comment}", f"{key} = {value}"]
+    return "\n".join(lines) + "\n"
+
+
+def read_site_config(kit: Path) -> SiteConfig:
+    """Read a site's settings.
+
+    Raises:
+        FederationError: A key is missing, unknown or no text, or the privacy floor is unknown.
+    """
+    path = kit / SITE_CONFIG
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FederationError(f"{path}: expected TOML: {error}") from error
+    for key in _KEYS:
+        if not isinstance(values.get(key), str) or not values[key]:
+            raise FederationError(f"{path}: {key}: expected a text that is not empty")
+    if values["require-privacy"] not in LADDER:
+        raise FederationError(
+            f"{path}: require-privacy: expected one of {', '.join(LADDER)}, got "
+            f"{values['require-privacy']!r}"
+        )
+    return SiteConfig(**{key.replace("-", "_"): values[key] for key in _KEYS})
+
+
+def toml_string(text: str) -> str:
+    """A text as a basic string of TOML."""
+    return '"' + "".join(map(_toml_character, text)) + '"'
+
+
+def _toml_character(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return f"\\u{ord(character):04x}" if character < " " or character == "\x7f" else character
