@@ -16,7 +16,7 @@ from scripts.provisioning.kit_record import read_kit_record
 from scripts.provisioning.registration import register
 from tests.scripts.provisioning.conftest import free_ports
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sites
 
 BIN = Path(sys.executable).parent
 SECONDS = 90

@@ -13,7 +13,7 @@ import pytest
 
 from tests.scripts.provisioning.conftest import free_ports
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sites
 
 ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 600
