@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from fglguard.array_attention import MOST_NODES, attend, elu
 from fglguard.detector_options import PAPER, DetectorOptions
 from fglguard.edge_attention import EdgeAttention, glorot
 from fglguard.errors import SettingsError
@@ -176,6 +177,22 @@ class GraphAttentionDetector(Detector):
         for layer, edge_terms in zip(self.layers, self._edge_terms(h), strict=True):
             h = nn.functional.elu(layer(h, src, dst, edge_terms, messages))
         return h
+
+    @torch.no_grad()
+    def array_logits(self, graph: "EpisodeGraph") -> NDArray[np.float64] | None:
+        """What `forward` gives for one graph, [n], in numpy; None with `message`, or many nodes."""
+        nodes = len(graph.x)
+        if self.edge_dimension or nodes > MOST_NODES:
+            return None
+        loops = np.arange(nodes if self.options.self_loops else 0)
+        src, dst = np.concatenate([graph.src, loops]), np.concatenate([graph.dst, loops])
+        h = graph.x
+        for layer, terms in zip(self.layers, self._edge_terms(torch.from_numpy(h)), strict=True):
+            assert isinstance(layer, EdgeAttention)
+            h = elu(attend(layer, h, src, dst, None if terms is None else terms.numpy()))
+        weight, bias = self.head_weight.detach().numpy(), float(self.head_bias)
+        logits: NDArray[np.float64] = h.astype(np.float64) @ weight.astype(np.float64) + bias
+        return logits
 
     def head(self, hidden: Tensor) -> Tensor:
         """The linear head: w . h_j + b for each node, [N]."""

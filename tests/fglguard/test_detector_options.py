@@ -23,6 +23,14 @@ D = 6
 
 
 def random_graphs(count: int, seed: int, node_width: int = D, largest: int = 6) -> PackedGraphs:
+    graphs = single_graphs(count, seed, node_width, largest)
+    labels = np.random.default_rng(seed + 1).random(count) < 0.5
+    return pack(graphs, labels.tolist())
+
+
+def single_graphs(
+    count: int, seed: int, node_width: int = D, largest: int = 6
+) -> list[EpisodeGraph]:
     random = np.random.default_rng(seed)
     graphs = []
     for _ in range(count):
@@ -39,7 +47,7 @@ def random_graphs(count: int, seed: int, node_width: int = D, largest: int = 6) 
                 edge=random.standard_normal((len(src), D)).astype(np.float32),
             )
         )
-    return pack(graphs, (random.random(count) < 0.5).tolist())
+    return graphs
 
 
 def detector_with(options: DetectorOptions, dimension: int = D) -> GraphAttentionDetector:
@@ -274,3 +282,24 @@ def test_the_default_settings_are_the_paper() -> None:
 def test_unknown_options_are_refused_by_name(values, told) -> None:
     with pytest.raises(SettingsError, match=told):
         DetectorOptions(**values)
+
+
+@pytest.mark.parametrize("edge_feature", [one for one in EDGE_FEATURES if one != "message"])
+@pytest.mark.parametrize("self_loops", [True, False])
+@pytest.mark.parametrize("residual", [True, False])
+def test_one_graph_in_numpy_has_the_logits_of_the_batch(edge_feature, self_loops, residual) -> None:
+    """To 1e-5, nodes without in-edges and graphs of one node included."""
+    options = DetectorOptions(edge_feature, self_loops=self_loops, residual=residual)
+    detector, graphs = detector_with(options), single_graphs(12, seed=5)
+    with torch.no_grad():
+        expected = detector(collate(pack(graphs))).numpy()
+    found = [detector.array_logits(graph) for graph in graphs]
+    assert np.concatenate(found) == pytest.approx(expected, abs=1e-5)
+
+
+def test_graphs_with_many_nodes_or_features_of_messages_go_through_the_batch() -> None:
+    large = single_graphs(1, seed=2, largest=1)[0]
+    large = replace(large, x=np.zeros((65, D), np.float32))
+    assert detector_with(PAPER).array_logits(large) is None
+    (small,) = single_graphs(1, seed=2)
+    assert detector_with(DetectorOptions("message")).array_logits(small) is None
