@@ -45,8 +45,10 @@ def attend(
     weights = np.exp(weights - np.where(np.isfinite(largest), largest, np.float32(0)))
     weights /= np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
     heard = weights.transpose(2, 0, 1) @ by_head.transpose(1, 0, 2)
-    out = heard.transpose(1, 0, 2).reshape(nodes, -1) + layer.bias.detach().numpy()
-    return out + _carried(layer, h) if layer.residual else out
+    out: Matrix = heard.transpose(1, 0, 2).reshape(nodes, -1) + layer.bias.detach().numpy()
+    if layer.residual:
+        out += _carried(layer, h)
+    return out
 
 
 def elu(values: Matrix) -> Matrix:

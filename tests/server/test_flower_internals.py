@@ -23,6 +23,12 @@ PUBLIC = {"flwr.app", "flwr.clientapp", "flwr.serverapp", "flwr.serverapp.strate
 ALLOWED = {
     "server/flower_internals.py": None,
     "client/failure.py": {"flwr.common.constant"},  # ErrorCode; a client can't import the server
+    # A process of its own, which reads FLWR_HOME; server/ would bring the whole app with it.
+    "scripts/provisioning/listed_nodes.py": {
+        "flwr.cli.flower_config",
+        "flwr.cli.utils",
+        "flwr.proto.control_pb2",
+    },
 }
 
 
