@@ -181,10 +181,24 @@ class Guard:
         """
         return self._checker.observe(event)
 
+    def approve(self, event: Event) -> None:
+        """Take in an answer that was held back and that a person let out all the same.
+
+        Raises:
+            EpisodeError: It can't be a message of its episode, or that does not run.
+        """
+        self._checker.approve(event)
+
+    def was_let_out(self, event: Event) -> bool:
+        """Whether an event of this id and content went out already, by a check or by `approve`."""
+        return self._checker.was_let_out(event)
+
     def check(self, event: Event, *, can_rewrite: bool = False) -> Verdict:
         """The verdict on what is about to be said; what may go out counts as said.
 
         Whatever goes wrong becomes a verdict of status `error` with the decision of `on_error`.
+        Asked again about what was let out, under the same id and with nothing said since, it gives
+        the same verdict again.
 
         Args:
             event: The answer, or the tool call.

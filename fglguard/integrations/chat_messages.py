@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from fglguard.corpora.fields import call_text, text_of
+from fglguard.corpora.fields import call_text
 from fglguard.episode_rules import AgentKind
 from fglguard.errors import EpisodeError, shown
 from fglguard.events import Event
+from fglguard.integrations.content import content_text
+from fglguard.integrations.gate import CALL_REFUSED
 from fglguard.integrations.packages import missing_package
 
 try:
@@ -25,6 +27,8 @@ try:
 except ImportError as error:
     raise missing_package("langchain-core", "fglguard[agents]") from error
 
+CONTEXT = "context"
+"""Id of what puts summaries and the like among the user's messages."""
 MARK = "fglguard"
 """Key of `response_metadata` under which a message tells what the guard did about it."""
 
@@ -34,10 +38,12 @@ class Speakers:
     """Who takes part in a conversation, and who hears whom.
 
     A message's speaker is its `name`. A result of a tool is heard by the agent that called it.
+    Human messages that a framework made, such as a summary of what was said (LangChain marks them
+    with `lc_source`), are no words of the user's: their speaker is the environment `context`.
 
     Attributes:
         hears: Ids of those that hear it, by the id of each speaker; the user's too.
-        user: Id of the user, who says the human messages that have no other speaker's name.
+        user: Id of the user, who says the human messages without a name.
         agent: Id of the agent that says the AI messages whose name is not in `hears`. None: those
             are errors.
     """
@@ -52,14 +58,15 @@ class Speakers:
         A tool call counts as made once its result is there.
 
         Raises:
-            EpisodeError: A speaker is unknown, a result belongs to no call, or a message is none.
+            EpisodeError: A speaker is unknown, a result belongs to no call, or a message has no id:
+                it would be taken in again with every step.
         """
         calls: dict[str, tuple[str, ToolCall]] = {}
         done = {m.tool_call_id for m in messages if isinstance(m, ToolMessage) and not refused(m)}
         for message in messages:
             if isinstance(message, HumanMessage | AIMessage):
                 speaker = self.speaker(message)
-                text = text_of(message.content)
+                text = content_text(message.content, of_agent=isinstance(message, AIMessage))
                 if text.strip():
                     yield self._say(episode, speaker, text, message)
                 for call in message.tool_calls if isinstance(message, AIMessage) else ():
@@ -70,24 +77,37 @@ class Speakers:
                 yield self._result(episode, calls, message)
 
     def speaker(self, message: BaseMessage) -> str:
-        """Id of who says a human or an AI message."""
+        """Id of who says a human or an AI message.
+
+        Raises:
+            EpisodeError: It has a name that nobody here has: whose words they are is not guessed.
+        """
+        if isinstance(message, HumanMessage) and "lc_source" in message.additional_kwargs:
+            return CONTEXT
         if message.name is not None and message.name in self.hears:
             return message.name
-        if isinstance(message, HumanMessage):
+        if isinstance(message, HumanMessage) and message.name is None:
             return self.user
-        if self.agent is None:
+        if isinstance(message, HumanMessage) or self.agent is None:
             raise EpisodeError(
                 f"message.name: expected one of {', '.join(self.hears)}, got {shown(message.name)}"
             )
         return self.agent
 
     def answer(self, episode: str, message: AIMessage) -> Event:
-        """What an AI message is about to say; of one without text, the arguments of its calls."""
-        text = text_of(message.content)
-        if not text.strip() and message.tool_calls:
-            arguments = [call["args"] for call in message.tool_calls]
-            text = json.dumps(arguments, ensure_ascii=False)
-        return self._say(episode, self.speaker(message), text, message)
+        """What an AI message is about to say, the arguments of its calls included.
+
+        With calls it is a structured answer. Its id is then one of its own, since the message's
+        text by itself counts as said under the message's.
+        """
+        text = content_text(message.content, of_agent=True)
+        event = self._say(episode, self.speaker(message), text, message)
+        if not message.tool_calls:
+            return event
+        arguments = [call["args"] for call in message.tool_calls]
+        told = [text, json.dumps(arguments, ensure_ascii=False)]
+        whole = "\n".join(part for part in told if part.strip())
+        return replace(event, text=whole, id=f"{message.id}:structured")
 
     def call(self, episode: str, speaker: str, call: ToolCall) -> Event:
         """A call of a tool."""
@@ -104,8 +124,15 @@ class Speakers:
         )
 
     def _say(self, episode: str, speaker: str, text: str, message: BaseMessage) -> Event:
-        receivers = tuple(self.hears.get(speaker, ()))
-        return Event(episode, speaker, text, receivers, agents=self._kinds(), id=message.id)
+        if message.id is None:
+            raise EpisodeError(
+                "message.id: expected an id, got none; the reducer `add_messages` gives them"
+            )
+        receivers = tuple(self.hears.get(self.user if speaker == CONTEXT else speaker, ()))
+        kinds = self._kinds()
+        if speaker == CONTEXT:
+            kinds[CONTEXT] = "environment"
+        return Event(episode, speaker, text, receivers, agents=kinds, id=message.id)
 
     def _result(
         self, episode: str, calls: Mapping[str, tuple[str, ToolCall]], message: ToolMessage
@@ -117,7 +144,7 @@ class Speakers:
         return Event(
             episode,
             tool,
-            text_of(message.content).strip() or "(no output)",
+            content_text(message.content).strip() or "(no output)",
             (caller,),
             kind="result",
             agents=self._kinds(tool),
@@ -133,7 +160,9 @@ class Speakers:
 
 def refused(message: ToolMessage) -> bool:
     """Whether it is the guard's, in the place of a result: the tool did not run."""
-    return message.status == "error" and MARK in message.response_metadata
+    own = message.status == "error" and MARK in message.response_metadata
+    # A tool may mark what it returns as it likes; these words alone tell nobody anything.
+    return own and message.content == CALL_REFUSED
 
 
 def replacement(message: AIMessage, text: str, note: Mapping[str, Any]) -> AIMessage:

@@ -93,6 +93,9 @@ class TeamGuard:
     def node(self) -> Node:
         """A node for after an agent: its message stands, or what may go out in its place.
 
+        Where agents that the user hears ran side by side, the messages of all of them are checked.
+        Others that run side by side need a node each.
+
         A message that calls tools is left as it is: its calls are checked where they are made.
         """
         return RunnableLambda(self._answer, self._aanswer, name="guard")
@@ -108,34 +111,49 @@ class TeamGuard:
         return RunnableLambda(self._review, self._areview, name="review")
 
     def _answer(self, state: State, config: RunnableConfig) -> State:
-        if (message := self._due(state)) is None:
-            return {}
-        said, event = self._asked(state, message, config)
-        outcome = self._chat.gate.answer(said, event, self._chat.rewriter)
-        return self._update(settled_message(message, outcome))
+        turn = _Turn(self._messages(state), self._chat.speakers)
+        for place, message in turn.due():
+            said, event = self._asked(turn.messages[:place], message, config)
+            if self._stands(event):
+                continue
+            outcome = self._chat.gate.answer(said, event, self._chat.rewriter)
+            turn.settle(place, settled_message(message, outcome))
+        return self._update(turn)
 
     async def _aanswer(self, state: State, config: RunnableConfig) -> State:
-        if (message := self._due(state)) is None:
-            return {}
-        said, event = self._asked(state, message, config)
-        outcome = await self._chat.gate.aanswer(said, event, self._chat.rewriter)
-        return self._update(settled_message(message, outcome))
+        turn = _Turn(self._messages(state), self._chat.speakers)
+        for place, message in turn.due():
+            said, event = self._asked(turn.messages[:place], message, config)
+            if self._stands(event):
+                continue
+            outcome = await self._chat.gate.aanswer(said, event, self._chat.rewriter)
+            turn.settle(place, settled_message(message, outcome))
+        return self._update(turn)
 
     def _review(self, state: State, config: RunnableConfig) -> State:
-        if (message := self._due(state)) is None:
-            return {}
-        said, event = self._asked(state, message, config)
-        return self._reviewed(message, event, self._chat.gate.check(said, event))
+        turn = _Turn(self._messages(state), self._chat.speakers)
+        for place, message in turn.due():
+            said, event = self._asked(turn.messages[:place], message, config)
+            if self._stands(event):
+                continue
+            verdict = self._chat.gate.check(said, event)
+            turn.settle(place, self._reviewed(message, event, verdict))
+        return self._update(turn)
 
     async def _areview(self, state: State, config: RunnableConfig) -> State:
-        if (message := self._due(state)) is None:
-            return {}
-        said, event = self._asked(state, message, config)
-        return self._reviewed(message, event, await self._chat.gate.acheck(said, event))
+        turn = _Turn(self._messages(state), self._chat.speakers)
+        for place, message in turn.due():
+            said, event = self._asked(turn.messages[:place], message, config)
+            if self._stands(event):
+                continue
+            verdict = await self._chat.gate.acheck(said, event)
+            turn.settle(place, self._reviewed(message, event, verdict))
+        return self._update(turn)
 
-    def _reviewed(self, message: AIMessage, event: Event, verdict: Verdict) -> State:
+    def _reviewed(self, message: AIMessage, event: Event, verdict: Verdict) -> AIMessage | None:
+        """What stands in the message's place; None where it stands as it is."""
         if not verdict.blocked:
-            return {}
+            return None
         verdict = replace(verdict, decision="human_review")
         reply = interrupt({"text": event.text, "agent": event.sender, **_told(verdict)})
         review = _review_of(reply, verdict)
@@ -150,29 +168,64 @@ class TeamGuard:
         marked = note(verdict, approved=review.approved, by=review.by)
         if not review.approved:
             safe = self._chat.gate.guard.policy.safe_message
-            return self._update(replacement(message, safe, marked))
-        self._chat.gate.observe([event])
+            return replacement(message, safe, marked)
+        self._chat.gate.guard.approve(event)
         metadata = {**message.response_metadata, MARK: marked}
-        return self._update(message.model_copy(update={"response_metadata": metadata}))
+        return message.model_copy(update={"response_metadata": metadata})
 
-    def _due(self, state: State) -> AIMessage | None:
-        message = self._messages(state)[-1]
-        if not isinstance(message, AIMessage) or message.tool_calls or not message.content:
-            return None
-        return message
+    def _stands(self, event: Event) -> bool:
+        """Whether an earlier node settled it; the safe message tells nobody anything."""
+        guard = self._chat.gate.guard
+        return event.text == guard.policy.safe_message or guard.was_let_out(event)
 
     def _asked(
-        self, state: State, message: AIMessage, config: RunnableConfig
+        self, before: Sequence[AnyMessage], message: AIMessage, config: RunnableConfig
     ) -> tuple[Iterator[Event], Event]:
-        said = self._chat.before(self._messages(state)[:-1], config)
+        said = self._chat.before(before, config)
         return said, self._chat.speakers.answer(self._chat.episode(config), message)
 
     def _messages(self, state: State) -> list[AnyMessage]:
         messages: list[AnyMessage] = state[self._chat.messages_key]
         return messages
 
-    def _update(self, message: AIMessage | None) -> State:
-        return {} if message is None else {self._chat.messages_key: [message]}
+    def _update(self, turn: _Turn) -> State:
+        return {self._chat.messages_key: turn.changed} if turn.changed else {}
+
+
+class _Turn:
+    """The messages that agents ended a graph's messages with, several where they ran side by side.
+
+    Attributes:
+        messages: All messages, with what has been put in the place of some.
+        changed: What has been put in the place of some.
+    """
+
+    def __init__(self, messages: Sequence[AnyMessage], speakers: Speakers) -> None:
+        self.messages = list(messages)
+        self.changed: list[AIMessage] = []
+        self._speakers = speakers
+
+    def due(self) -> Iterator[tuple[int, AIMessage]]:
+        """The last one, and those before it that the user hears, with their places, in order.
+
+        Those that call tools are not: their calls are checked where they are made.
+        """
+        first = len(self.messages)
+        while first and isinstance(self.messages[first - 1], AIMessage):
+            first -= 1
+        for place in range(first, len(self.messages)):
+            message = self.messages[place]
+            if not isinstance(message, AIMessage) or message.tool_calls or not message.content:
+                continue
+            heard = self._speakers.hears.get(message.name or "", ())
+            if place == len(self.messages) - 1 or self._speakers.user in heard:
+                yield place, message
+
+    def settle(self, place: int, message: AIMessage | None) -> None:
+        """Put a message in the place of one, if any."""
+        if message is not None:
+            self.messages[place] = message
+            self.changed.append(message)
 
 
 def _told(verdict: Verdict) -> dict[str, Any]:

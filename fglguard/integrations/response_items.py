@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fglguard.corpora.fields import call_text, digest, text_of
+from fglguard.corpora.fields import call_text, digest
 from fglguard.episode_rules import AgentKind
 from fglguard.events import Event
+from fglguard.integrations.content import content_text
 from fglguard.integrations.gate import CALL_REFUSED
 
 Item = Mapping[str, Any]
@@ -125,12 +126,12 @@ def output_text(output: Any) -> str:
     if hasattr(output, "model_dump_json"):
         return str(output.model_dump_json())
     if isinstance(output, list) and all(isinstance(one, dict) and "type" in one for one in output):
-        return text_of(output)
+        return content_text(output)
     return json.dumps(output, default=str, ensure_ascii=False)
 
 
 def _text(item: Item) -> str:
-    return text_of(item.get("content"))
+    return content_text(item.get("content"), of_agent=item.get("role") == "assistant")
 
 
 def _name(role: str, text: str, number: int) -> str:

@@ -79,8 +79,29 @@ class Checker:
                 episode.rewrite_asked = False
             return new
 
+    def approve(self, event: Event) -> None:
+        """Take in what a person let out.
+
+        Raises:
+            EpisodeError: As `observe`.
+        """
+        with self.episodes.one(event.episode, new=False) as episode:
+            episode.add(event)
+            episode.let_out(event)
+
+    def was_let_out(self, event: Event) -> bool:
+        """Whether an event of this id and content went out by a check, or a person's word."""
+        try:
+            with self.episodes.one(event.episode, new=False) as episode:
+                return episode.was_let_out(event)
+        except EpisodeError:  # It does not run any more, or the id is another event's: no.
+            return False
+
     def check(self, event: Event, can_rewrite: bool, attempt: Attempt) -> Verdict:
         """The verdict on what is about to be said; what may go out counts as said.
+
+        Asked again about what was let out, under the same id and with nothing said since, it gives
+        the same verdict again: an answer was lost, or a graph's step began anew.
 
         Args:
             event: What is about to be said.
@@ -90,12 +111,17 @@ class Checker:
         began = time.perf_counter()
         try:
             with self.episodes.one(event.episode, new=False) as episode:
+                if episode.passed is not None and episode.said_last(event):
+                    attempt.commit()
+                    return episode.passed
                 verdict = self._check(event, episode, can_rewrite, began)
                 attempt.commit()
                 if verdict.decision == "rewrite":
                     episode.rewrite_asked = True
                 if not verdict.blocked:
                     episode.add(event)
+                    episode.let_out(event)
+                    episode.passed = self._judge.of(event, verdict)
                     if event.kind == "say":
                         episode.rewrite_asked = False
         except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict

@@ -16,6 +16,7 @@ from fglguard.graph_builder import GraphBuilder, Vector
 from fglguard.live.limits import Limits
 from fglguard.utterances import Tokenize
 from fglguard.vectors import Vectors
+from fglguard.verdict import Verdict
 
 
 class LiveEpisode:
@@ -25,6 +26,7 @@ class LiveEpisode:
         messages: How many were said.
         bytes: Of their texts.
         rewrite_asked: Whether the answer that is due has been sent back once.
+        passed: The verdict that let out what was said last; None where none did.
 
     Args:
         settings: How episodes become graphs.
@@ -45,6 +47,9 @@ class LiveEpisode:
         self.messages = 0
         self.bytes = 0
         self.rewrite_asked = False
+        self.passed: Verdict | None = None
+        self._last_id: str | None = None
+        self._let_out: set[str] = set()
         self._vectors = vectors
         self._limits = limits
         self._agents: dict[str, AgentKind] = {}
@@ -109,6 +114,27 @@ class LiveEpisode:
             raise ReusedIdError(f"id: {shown(event.id)} was used for another event before")
         return True
 
+    def let_out(self, event: Event) -> None:
+        """Remember that an event which was taken in did not come in by being observed."""
+        if event.id is not None:
+            self._let_out.add(event.id)
+
+    def was_let_out(self, event: Event) -> bool:
+        """Whether this event was, by its id.
+
+        Raises:
+            ReusedIdError: As `taken`.
+        """
+        return self.taken(event) and event.id in self._let_out
+
+    def said_last(self, event: Event) -> bool:
+        """Whether an event has been taken in, by its id, and nothing after it.
+
+        Raises:
+            ReusedIdError: As `taken`.
+        """
+        return self.taken(event) and event.id == self._last_id
+
     def add(self, event: Event) -> bool:
         """Take in what was said; returns whether it is new, not one that was taken in before.
 
@@ -120,7 +146,7 @@ class LiveEpisode:
         message, vector = self.draft(event)
         self._declare(event)
         self._builder.add(message, vector)
-        self._last = message
+        self._last, self._last_id, self.passed = message, event.id, None
         self.messages += 1
         self.bytes += len(message.text.encode())
         if event.id is not None:

@@ -8,11 +8,13 @@ pytest.importorskip(
     "langgraph", reason="LangGraph is not installed: pip install 'fglguard[agents]'"
 )
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 
+from fglguard.errors import EpisodeError
+from fglguard.integrations.chat_messages import Speakers
 from fglguard.integrations.langgraph import TeamGuard
 from fglguard.integrations.rewriting import rewriter
 from fglguard.live.policy import SAFE_MESSAGE
@@ -177,3 +179,57 @@ def test_a_calm_answer_asks_nobody(guard, how) -> None:
     state = run(graph, ASKED, how)
     assert "__interrupt__" not in state
     assert state["messages"][-1].content == "Paid"
+
+
+def side_by_side(team, replies, nodes=("guard",)):
+    """Agents that all answer the user in one step, then the guard's node or nodes."""
+    graph = StateGraph(MessagesState)
+    for name in nodes:
+        graph.add_node(name, team.node())
+    for name, reply in replies.items():
+        graph.add_node(name, says(name, reply))
+        graph.add_edge(START, name)
+        graph.add_edge(name, nodes[0])
+    for one, following in zip(nodes, (*nodes[1:], END), strict=True):
+        graph.add_edge(one, following)
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+def test_answers_given_side_by_side_are_all_checked(guard, how) -> None:
+    team = TeamGuard(guard, {"user": ("a", "b"), "a": ("user",), "b": ("user",)})
+    graph = side_by_side(team, {"a": "wire it", "b": "Hello"})
+    said = [message.content for message in run(graph, ASKED, how)["messages"]]
+    assert "wire it" not in said
+    assert SAFE_MESSAGE in said
+    assert "Hello" in said
+
+
+def test_a_second_node_leaves_what_the_first_let_out_or_replaced(guard, how) -> None:
+    verdicts = []
+    team = TeamGuard(
+        guard, {"user": ("a", "b"), "a": ("user",), "b": ("user",)}, on_verdict=verdicts.append
+    )
+    graph = side_by_side(team, {"a": "wire it", "b": "Hello"}, nodes=("guard", "again"))
+    said = [message.content for message in run(graph, ASKED, how)["messages"]]
+    assert sorted(said[1:]) == sorted([SAFE_MESSAGE, "Hello"])
+    assert sorted(verdict.decision for verdict in verdicts) == ["allow", "block"]
+
+
+@pytest.mark.parametrize("name", ["stranger", "web_search"])
+def test_a_human_message_under_another_name_is_not_the_users(name) -> None:
+    speakers = Speakers(HEARS)
+    with pytest.raises(EpisodeError, match=r"message\.name: expected one of"):
+        list(speakers.events([HumanMessage("wire it", name=name, id="1")], "e"))
+
+
+def test_a_summary_is_the_environments() -> None:
+    """LangChain's own middleware marks it so; what it quotes was authorised by nobody."""
+    made = HumanMessage("so far: ...", id="1", additional_kwargs={"lc_source": "summarization"})
+    (event,) = Speakers(HEARS).events([made], "e")
+    assert (event.sender, event.agents["context"]) == ("context", "environment")
+    assert event.receivers == ("clerk",)
+
+
+def test_messages_without_ids_are_refused() -> None:
+    with pytest.raises(EpisodeError, match=r"message\.id: expected an id, got none"):
+        list(Speakers(HEARS).events([HumanMessage("hello")], "e"))

@@ -188,8 +188,31 @@ def test_an_event_sent_twice_is_taken_once(make_guard) -> None:
     assert messages_of(guard) == 1
     with pytest.raises(EpisodeError, match="id: '1' was used for another event"):
         guard.observe(asked(text="something else", id="1"))
-    assert guard.check(reply(GOOD_TEXT, id="2")).decision == "allow"
+
+
+def test_what_was_let_out_is_let_out_again_until_something_else_is_said(make_guard) -> None:
+    """A retry gets the verdict that was lost; a replay later, or of another text, goes nowhere."""
+    guard = make_guard()
+    guard.observe(asked())
+    first = guard.check(reply(GOOD_TEXT, id="2"))
+    assert first.decision == "allow"
+    assert guard.check(reply(GOOD_TEXT, id="2")) == first
+    assert messages_of(guard) == 2
+    assert guard.check(reply(f"{GOOD_TEXT} now", id="2")).status == "error"
+    guard.observe(asked(text="and then?"))
     assert guard.check(reply(GOOD_TEXT, id="2")).status == "error"
+
+
+def test_what_was_only_observed_was_not_let_out(make_guard) -> None:
+    guard = make_guard()
+    guard.observe(asked())
+    guard.observe(reply(GOOD_TEXT, id="2"))
+    assert guard.check(reply(GOOD_TEXT, id="2")).status == "error"
+    assert not guard.was_let_out(reply(GOOD_TEXT, id="2"))
+    guard.approve(reply(GOOD_TEXT, id="3"))
+    assert guard.was_let_out(reply(GOOD_TEXT, id="3"))
+    assert not guard.was_let_out(reply("another text", id="3"))
+    assert not guard.was_let_out(reply(GOOD_TEXT, id="3", episode="another"))
 
 
 def test_text_in_any_script_and_with_control_characters_is_scored(make_guard) -> None:
