@@ -76,7 +76,7 @@ class Checker:
         with self.episodes.one(event.episode, new=True) as episode:
             new = episode.add(event)
             if new and episode.kinds[event.sender] == "user":
-                episode.rewrite_asked = False
+                episode.rewrite_asked.clear()
             return new
 
     def approve(self, event: Event) -> None:
@@ -117,13 +117,13 @@ class Checker:
                 verdict = self._check(event, episode, can_rewrite, began)
                 attempt.commit()
                 if verdict.decision == "rewrite":
-                    episode.rewrite_asked = True
+                    episode.rewrite_asked.add(event.sender)
                 if not verdict.blocked:
                     episode.add(event)
                     episode.let_out(event)
                     episode.passed = self._judge.of(event, verdict)
-                    if event.kind == "say":
-                        episode.rewrite_asked = False
+                    if event.kind == "say" and event.receivers:
+                        episode.rewrite_asked.discard(event.sender)
         except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
             verdict = self._judge.failure(event.episode, error, began)
         return self._judge.of(event, verdict)
@@ -162,7 +162,7 @@ class Checker:
             return verdict
         if self._policy.explain:
             verdict = self._explained(verdict, scored, episode, event)
-        if can_rewrite and event.kind == "say" and not episode.rewrite_asked:
+        if can_rewrite and event.kind == "say" and event.sender not in episode.rewrite_asked:
             verdict = replace(verdict, decision="rewrite")
         return replace(verdict, latency_ms=(time.perf_counter() - began) * 1000)
 

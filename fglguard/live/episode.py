@@ -18,6 +18,9 @@ from fglguard.utterances import Tokenize
 from fglguard.vectors import Vectors
 from fglguard.verdict import Verdict
 
+_MOST_GAPS = 16
+"""That are told apart."""
+
 
 class LiveEpisode:
     """Takes events in, one embedding each, and gives graphs. Not thread-safe by itself.
@@ -25,7 +28,7 @@ class LiveEpisode:
     Attributes:
         messages: How many were said.
         bytes: Of their texts.
-        rewrite_asked: Whether the answer that is due has been sent back once.
+        rewrite_asked: Agents whose answer that is due has been sent back once.
         passed: The verdict that let out what was said last; None where none did.
 
     Args:
@@ -46,10 +49,11 @@ class LiveEpisode:
     ) -> None:
         self.messages = 0
         self.bytes = 0
-        self.rewrite_asked = False
+        self.rewrite_asked: set[str] = set()
         self.passed: Verdict | None = None
         self._last_id: str | None = None
         self._let_out: set[str] = set()
+        self._gaps: dict[str | None, str] = {}
         self._vectors = vectors
         self._limits = limits
         self._agents: dict[str, AgentKind] = {}
@@ -138,9 +142,29 @@ class LiveEpisode:
     def add(self, event: Event) -> bool:
         """Take in what was said; returns whether it is new, not one that was taken in before.
 
+        What can't be taken in leaves a gap: without it nothing that follows can be judged, so that
+        there are no graphs until it has come in under the same id.
+
         Raises:
             EpisodeError: See `message_of` and `taken`.
         """
+        try:
+            new = self._take(event)
+        except EpisodeError as error:
+            self._leave_gap(event.id, str(error))
+            raise
+        except Exception as error:
+            # It may be taken in by half, and can't be made good.
+            self._leave_gap(None, type(error).__name__)
+            raise
+        if event.id is not None and new:
+            self._gaps.pop(event.id, None)
+        return new
+
+    def _leave_gap(self, name: str | None, why: str) -> None:
+        self._gaps[name if len(self._gaps) < _MOST_GAPS else None] = why
+
+    def _take(self, event: Event) -> bool:
         if self.taken(event):
             return False
         message, vector = self.draft(event)
@@ -172,19 +196,30 @@ class LiveEpisode:
             event: What is about to be said.
 
         Raises:
-            EpisodeError: See `message_of`; nothing was said yet, or `final` is unknown.
+            EpisodeError: See `message_of`; nothing was said yet, `final` is unknown, or something
+                that was said could not be taken in.
         """
         if event is None:
             if final not in self._agents:
                 raise EpisodeError(f"agent: {shown(final)} is not one of the episode's agents")
+            self._require_no_gap()
             return self._builder.graph(self.agents, final)
         draft = self.draft(event)
+        self._require_no_gap()
         new = self._declare(event)
         try:
             return self._builder.graph(self.agents, final, draft)
         finally:
             for name in new:
                 del self._agents[name]
+
+    def _require_no_gap(self) -> None:
+        if self._gaps:
+            raise EpisodeError(
+                f"something that was said before could not be taken in "
+                f"({next(iter(self._gaps.values()))}): send it again, as it should be and under "
+                f"the same id, or end the episode"
+            )
 
     def episode(self, final: str, event: Event) -> Episode:
         """The messages that a graph looks at, an event that is about to be said included.

@@ -1,7 +1,11 @@
 """What a running guard lets out, holds back, and remembers."""
 
+from dataclasses import replace
+
 import pytest
 
+from fglguard.encoder import load_encoder
+from fglguard.episode_rules import MAX_TEXT_BYTES
 from fglguard.errors import EpisodeError
 from fglguard.events import Event
 from fglguard.live.limits import Limits
@@ -9,6 +13,7 @@ from fglguard.live.policy import AllowList, Policy
 from tests.fglguard.live.conftest import (
     BAD_TEXT,
     GOOD_TEXT,
+    KINDS,
     THRESHOLD,
     Failing,
     asked,
@@ -264,3 +269,56 @@ def test_a_failing_explanation_leaves_the_decision_and_is_told(make_guard, monke
     verdict = guard.check(reply(BAD_TEXT))
     assert (verdict.decision, verdict.status, verdict.drivers) == ("block", "success", ())
     assert verdict.reason.endswith("what drove it is unknown (RuntimeError)")
+
+
+@pytest.mark.parametrize("text", ["x" * (MAX_TEXT_BYTES + 1), "a \ud800"])
+def test_after_something_that_could_not_be_taken_in_nothing_goes_out(make_guard, text) -> None:
+    """Whoever writes a tool's results must not choose what the guard gets to see of them."""
+    guard = make_guard()
+    guard.observe(asked())
+    result = Event("e", "web", text, ("helper",), "result", KINDS, id="r")
+    with pytest.raises(EpisodeError):
+        guard.observe(result)
+    held = guard.check(reply(GOOD_TEXT))
+    assert (held.status, held.decision) == ("error", "block")
+    assert "could not be taken in" in held.reason
+    assert guard.review("e", "helper").status == "error"
+    guard.observe(replace(result, text="the page", id="another"))
+    assert guard.check(reply(GOOD_TEXT)).status == "error"
+    guard.observe(replace(result, text="the page, shortened"))
+    assert guard.check(reply(GOOD_TEXT)).decision == "allow"
+
+
+def test_what_was_taken_in_by_half_is_never_made_good(make_guard) -> None:
+    class Passing:
+        """Fails for a while."""
+
+        def __init__(self):
+            self.inner, self.fails = load_encoder("hashed-words"), False
+            self.name, self.dimension = self.inner.name, self.inner.dimension
+            self.fingerprint = self.inner.fingerprint
+
+        def encode(self, texts, *, progress=False):
+            if self.fails:
+                raise RuntimeError("out of memory")
+            return self.inner.encode(texts)
+
+    encoder = Passing()
+    guard = make_guard(encoder)
+    guard.observe(asked())
+    encoder.fails = True
+    result = Event("e", "web", "Some page. With sentences.", ("helper",), "result", KINDS, id="r")
+    with pytest.raises(RuntimeError):
+        guard.observe(result)
+    encoder.fails = False
+    guard.observe(result)
+    assert guard.check(reply(GOOD_TEXT)).status == "error"
+
+
+def test_one_agents_answer_gives_another_no_second_rewrite(make_guard) -> None:
+    guard = make_guard()
+    guard.observe(asked())
+    other = Event("e", "mailer", GOOD_TEXT, ("helper",))
+    assert guard.check(reply(BAD_TEXT), can_rewrite=True).decision == "rewrite"
+    assert guard.check(other).decision == "allow"
+    assert guard.check(reply(BAD_TEXT), can_rewrite=True).decision == "block"
