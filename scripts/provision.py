@@ -3,7 +3,7 @@
     python scripts/provision.py consortium.yaml -o kits/
     python scripts/provision.py consortium.yaml -o kits/ --rotate SITE
     python scripts/provision.py register kits/host
-    python scripts/provision.py check kits/SITE
+    python scripts/provision.py --check kits/SITE
 
 Run again after a change of the file, it changes nothing for those who stay. Exit code 0; 1 if a
 check found something; 2 after an error. docs/deploy.md walks through all of it.
@@ -76,7 +76,7 @@ def _check(arguments: list[str]) -> int:
     return 1 if findings else 0
 
 
-_COMMANDS = {"kits": _kits, "register": _register, "check": _check}
+_COMMANDS = {"kits": _kits, "register": _register, "check": _check, "--check": _check}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,9 +6,9 @@ from pathlib import Path
 from fglguard.errors import FederationError
 from scripts.provisioning.checks.authority import check_authority, check_server
 from scripts.provisioning.checks.finding import Finding, Findings, found
-from scripts.provisioning.checks.keys import check_host_keys, check_site_keys
+from scripts.provisioning.checks.keys import check_host_keys, check_signer, check_site_keys
 from scripts.provisioning.checks.reach import check_reach
-from scripts.provisioning.checks.silo_fit import check_silo
+from scripts.provisioning.checks.silo_fit import check_encoder, check_silo
 from scripts.provisioning.checks.start_script import check_start
 from scripts.provisioning.checks.state_folder import check_writable
 from scripts.provisioning.checks.versions import check_versions
@@ -46,7 +46,9 @@ def _site(kit: Path, record: KitRecord) -> Findings:
     except FederationError as error:
         yield found(error, "correct it, or get the kit anew from where it was made")
         return
+    yield from check_signer(kit, config)
     yield from check_writable(Path(config.sent_log).parent)
+    yield from check_encoder(config)
     yield from check_silo(config)
 
 

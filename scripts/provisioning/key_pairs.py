@@ -50,7 +50,7 @@ def public_text_of(private: bytes, source: Path) -> str:
 
 
 def site_public_text(content: str | bytes, source: Path | str) -> str:
-    """A site's public key in OpenSSH's one-line form, without its comment.
+    """A site's public key, given so or as PEM, in OpenSSH's one-line form without its comment.
 
     Raises:
         FederationError: It is no ECDSA public key on a NIST curve.
@@ -81,11 +81,13 @@ def _load_public(content: str | bytes, source: Path | str) -> object:
         raise FederationError(
             f"{source}: expected a public key, got a private one, which should never leave its site"
         )
+    pem = data.lstrip().startswith(b"-----BEGIN")
+    load = serialization.load_pem_public_key if pem else serialization.load_ssh_public_key
     try:
-        return serialization.load_ssh_public_key(data)
+        return load(data)
     except (ValueError, UnsupportedAlgorithm) as error:
         raise FederationError(
-            f"{source}: expected a public key in OpenSSH's format: {error}"
+            f"{source}: expected a public key in OpenSSH's format or PEM: {error}"
         ) from error
 
 

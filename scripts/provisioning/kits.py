@@ -21,6 +21,7 @@ from scripts.provisioning.layout import (
 from scripts.provisioning.ledger import Ledger
 from scripts.provisioning.readmes import host_readme, site_readme
 from scripts.provisioning.roster_file import read_roster_file, roster_of, write_roster_file
+from scripts.provisioning.run_config import write_run_config
 from scripts.provisioning.service_files import (
     host_compose,
     host_service,
@@ -50,6 +51,7 @@ def write_host_kit(kit: Path, consortium: Consortium, ledger: Ledger, authority:
         if path.suffix == ".pub" and path.name not in keys:
             path.unlink()
     write_flower_config(kit, host.address, host.port, kit / CA_CERTIFICATE)
+    write_run_config(kit, consortium)
     put(kit / KIT, kit_text(kit_record(consortium, "host", host.state, host.health_port)))
     put(kit / START, host_start(host), EXECUTABLE)
     put(kit / host_service(), host_unit(consortium))
@@ -73,7 +75,7 @@ def write_site_kit(
     put(kit / CA_CERTIFICATE, authority)
     put(kit / SITE_PUBLIC_KEY, f"{key}\n")
     put(kit / BUNDLE_PUBLIC_KEY, f"{bundle_key}\n")
-    put(kit / SITE_CONFIG, site_config_text(site_config(consortium, site)))
+    put(kit / SITE_CONFIG, site_config_text(site_config(consortium, site, bundle_key)))
     put(kit / KIT, kit_text(kit_record(consortium, "site", site.state, site.health_port)))
     put(kit / START, site_start(site, consortium.host), EXECUTABLE)
     put(kit / site_service(site), site_unit(consortium, site))

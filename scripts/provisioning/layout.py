@@ -17,6 +17,7 @@ BUNDLE_PUBLIC_KEY = "host.pub"
 ROSTER = "roster.json"
 SITE_KEYS = "sites"
 FLOWER_CONFIG = "config.toml"
+RUN_CONFIG = "run.toml"
 
 SITE_KEY = "site.key"
 SITE_PUBLIC_KEY = "site.pub"

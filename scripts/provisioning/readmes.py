@@ -1,7 +1,10 @@
 """The page that comes with each kit, for whoever runs it."""
 
+import shlex
+
 from scripts.provisioning.consortium import Consortium, Site, joined_address
 from scripts.provisioning.layout import HOST, INSTALLED_AT
+from scripts.provisioning.run_config import agreed_overrides, run_overrides
 from scripts.provisioning.service_files import host_service, site_service
 
 _HOST = """\
@@ -15,13 +18,16 @@ host sees masked updates and counts, never a site's episodes. Anyone who can rea
 
 1. Move the folder to `{kit}`, owned by the user who will run it. Open port {port} to the sites.
 2. Look for what is wrong before you start (exit code 0 means nothing is):
-   `$PROJECT/.venv/bin/python $PROJECT/scripts/provision.py check {kit}`
+   `FGLGUARD_BIN=$PROJECT/.venv/bin $PROJECT/.venv/bin/python $PROJECT/scripts/provision.py \
+--check {kit}`
 3. Start it: `FGLGUARD_BIN=$PROJECT/.venv/bin {kit}/start.sh`, or for good with systemd:
    `cp {kit}/{service} /etc/systemd/system/ && systemctl enable --now {service}`, or with
    `compose.yaml`. `FGLGUARD_STATE` names another folder than `{state}`.
 4. Tell it the sites' keys, once and after each change of `roster.json`:
    `FGLGUARD_BIN=$PROJECT/.venv/bin $PROJECT/.venv/bin/python $PROJECT/scripts/provision.py \
 register {kit}`
+5. Run, once enough sites are online; they refuse a run that hides less than `privacy={floor}`:
+   `$PROJECT/.venv/bin/python $PROJECT/scripts/federate.py {kit} {overrides}`
 
 Health: gRPC health service on `127.0.0.1:{health}`. What to keep safe: this folder and
 `{state}/superlink.db` (registrations survive a restart; a run in flight ends and is resumed from
@@ -35,10 +41,8 @@ its checkpoint).
 | `roster.json` | site, domain, public key and node id of each site; keys that were revoked |
 | `sites/` | the sites' public keys, for registration |
 | `config.toml` | for `FLWR_HOME`: where `flwr` finds the SuperLink |
+| `run.toml` | what every run over these sites needs, for `flwr run --run-config` |
 | `kit.toml` | what the check compares with: address, versions |
-
-Runs need `federation.minimum_clients={minimum}` or more and `privacy={floor}` or more: the sites
-refuse less.
 """
 
 _SITE = """\
@@ -50,16 +54,18 @@ masked updates and counts, and each message that leaves is first written to `{lo
 
 `$PROJECT` below is a copy of the project, installed into `$PROJECT/.venv`.
 
-1. Move the folder to `{kit}`, owned by the user who will run it.
-2. {key}
-3. Prepare the silo, if it is not yet: `$PROJECT/.venv/bin/fglguard corpus embed {quoted_data} \
+1. Move the folder to `{kit}`, owned by the user who will run it. {key}
+2. Prepare the silo, if it is not yet: `$PROJECT/.venv/bin/fglguard corpus embed {quoted_data} \
 --encoder {encoder} --preset recommended`
-4. Look for what is wrong before you start (exit code 0 means nothing is):
+3. Look for what is wrong before you start (exit code 0 means nothing is):
    `FGLGUARD_BIN=$PROJECT/.venv/bin $PROJECT/.venv/bin/python $PROJECT/scripts/provision.py \
-check {kit}`
+--check {kit}`
+4. See what would leave, by a dry run that sends nothing:
+   `$PROJECT/.venv/bin/python $PROJECT/scripts/site.py check --kit {kit} {overrides}`
 5. Start it: `FGLGUARD_BIN=$PROJECT/.venv/bin {kit}/start.sh`, or for good with systemd:
    `cp {kit}/{service} /etc/systemd/system/ && systemctl enable --now {service}`, or with
-   `compose.yaml`.
+   `compose.yaml`. What left so far: `$PROJECT/.venv/bin/python $PROJECT/scripts/site.py log \
+{quoted_log}`
 
 Health: gRPC health service on `127.0.0.1:{health}`. The same key is the same site after a restart.
 You may raise `require-privacy` in `site.toml` at any time (now `{floor}`): a run that hides less
@@ -68,12 +74,16 @@ is refused, at this site, whatever the host says. Stop the process and nothing l
 | File | What it is |
 | --- | --- |
 | `site.toml` | silo, privacy floor, log, folder of guards: the settings that are yours |
+| `start.sh` | starts the SuperNode; `{service}` and `compose.yaml` do it for good |
 | `site.key`, `site.pub` | your key pair; whoever reads `site.key` can pose as your site |
 | `ca.crt` | the authority that the host's certificate must come from |
 | `host.pub` | the key that guard bundles are signed with |
 | `kit.toml` | what the check compares with: address, versions |
 
-If `site.key` was read by another, tell the host: it revokes the key and sends you another kit.
+Whom to tell what: the host, at once, if another may have read `site.key` (it revokes the key and
+sends you another kit), if `--check` says that the host's certificate is not confirmed, or if you
+leave; the host too, before you change the silo's domain. Never send `site.key` or episodes to
+anybody, the host included.
 """
 _KEY_MADE = (
     "Keep `site.key` readable by its owner alone (`chmod 600`), and see that whoever sent this "
@@ -97,7 +107,7 @@ def host_readme(consortium: Consortium) -> str:
         service=host_service(),
         state=host.state,
         health=host.health_port,
-        minimum=consortium.minimum_sites,
+        overrides=" ".join(run_overrides(consortium)),
         floor=consortium.require_privacy,
     )
 
@@ -110,11 +120,13 @@ def site_readme(consortium: Consortium, site: Site) -> str:
         domain=site.domain,
         address=joined_address(consortium.host.address, consortium.host.port),
         data=site.data,
-        quoted_data=f'"{site.data}"',
+        quoted_data=shlex.quote(str(site.data)),
+        quoted_log=shlex.quote(str(site.state / "sent.jsonl")),
         log=site.state / "sent.jsonl",
         kit=f"{INSTALLED_AT}/{site.name}",
         key=_KEY_MADE if site.public_key is None else _KEY_BROUGHT,
         encoder=consortium.encoder,
+        overrides=" ".join(agreed_overrides(consortium)),
         service=site_service(site),
         health=site.health_port,
         floor=consortium.require_privacy,

@@ -8,6 +8,7 @@ from scripts.provisioning.key_pairs import pem_of, site_public_text
 from scripts.provisioning.kit_record import read_kit_record
 from scripts.provisioning.layout import CA_CERTIFICATE, ROSTER, SITE_KEYS
 from scripts.provisioning.roster_file import Bound, RosterFile, read_roster_file, write_roster_file
+from scripts.provisioning.run_config import place_run_config
 from scripts.provisioning.superlink import Node, SuperLinkCommands
 
 
@@ -32,6 +33,7 @@ def register(kit: Path) -> list[str]:
         raise FederationError(f"{kit}: expected the host's kit, got one of a {record.kind}")
     # The kit may have been moved since it was made.
     write_flower_config(kit, record.address, record.port, kit / CA_CERTIFICATE)
+    place_run_config(kit)
     roster = read_roster_file(kit / ROSTER)
     superlink = SuperLinkCommands(kit, record.address, record.port)
     known = superlink.nodes()

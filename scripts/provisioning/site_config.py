@@ -16,7 +16,8 @@ _KEYS = {
     "encoder": "The encoder that the silo is prepared with.",
     "require-privacy": "A run that hides less is refused: none, aegis or aegis_extended.",
     "sent-log": "A line for everything that left the site, written before it leaves.",
-    "guards": "Where guards that were delivered are kept.",
+    "guards-path": "Where guards that were delivered are kept.",
+    "host-key": "The key that guards must be signed with: the text of host.pub.",
     "host": "The SuperLink; start.sh has it too.",
 }
 
@@ -31,12 +32,19 @@ class SiteConfig:
     encoder: str
     require_privacy: str
     sent_log: str
-    guards: str
+    guards_path: str
+    host_key: str
     host: str
 
 
-def site_config(consortium: Consortium, site: Site) -> SiteConfig:
-    """A site's settings as the consortium file has them."""
+def site_config(consortium: Consortium, site: Site, host_key: str) -> SiteConfig:
+    """A site's settings as the consortium file has them.
+
+    Args:
+        consortium: What the file says.
+        site: The site.
+        host_key: The host's public key, for guard bundles.
+    """
     return SiteConfig(
         site=site.name,
         domain=site.domain,
@@ -44,7 +52,8 @@ def site_config(consortium: Consortium, site: Site) -> SiteConfig:
         encoder=consortium.encoder,
         require_privacy=consortium.require_privacy,
         sent_log=str(site.state / "sent.jsonl"),
-        guards=str(site.state / "guards"),
+        guards_path=str(site.state / "guards"),
+        host_key=host_key,
         host=joined_address(consortium.host.address, consortium.host.port),
     )
 

@@ -1,5 +1,6 @@
 """Keys: of the right kind, and those that the roster and the other files of the kit name."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from scripts.provisioning.layout import (
     BUNDLE_PUBLIC_KEY,
     ROSTER,
     SERVER_KEY,
+    SITE_CONFIG,
     SITE_KEYS,
     SITE_PUBLIC_KEY,
 )
 from scripts.provisioning.roster_file import read_roster_file
+from scripts.provisioning.site_config import SiteConfig
 from server.roster import read_roster
 
 _ReadPublic = Callable[[bytes, Path], str]
@@ -34,7 +37,7 @@ def check_host_keys(kit: Path) -> Findings:
         if fresh and len(fresh) < len(roster.sites):
             yield Finding(
                 f"{ROSTER}: not registered yet: {', '.join(fresh)}",
-                f"start the SuperLink, then provision.py register '{kit}'",
+                f"start the SuperLink, then provision.py register {shlex.quote(str(kit))}",
             )
         else:
             read_roster(kit / ROSTER)
@@ -73,6 +76,17 @@ def check_site_keys(kit: Path, private: Path) -> Findings:
         yield found(error, _NEW_KIT)
     except OSError as error:
         yield Finding(f"{path}: {error.strerror}", _NEW_KIT)
+
+
+def check_signer(kit: Path, config: SiteConfig) -> Findings:
+    """The key that guards must be signed with: the one that came with the kit."""
+    path = kit / BUNDLE_PUBLIC_KEY
+    try:
+        wanted = bundle_public_text(config.host_key, f"{SITE_CONFIG}: host-key")
+        if path.is_file() and bundle_public_text(path.read_bytes(), path) != wanted:
+            yield Finding(f"host-key in {SITE_CONFIG} is not the key of {path}", _NEW_KIT)
+    except FederationError as error:
+        yield found(error, _NEW_KIT)
 
 
 def _pair(private: Path, public: Path, read_public: _ReadPublic) -> Findings:

@@ -1,6 +1,7 @@
 """Private files: there, and readable by their owner alone."""
 
 import os
+import shlex
 import stat
 from pathlib import Path
 
@@ -21,7 +22,9 @@ def check_private(path: Path, missing: str) -> Findings:
         return
     mode = stat.S_IMODE(status.st_mode)
     if mode & 0o077:
-        yield Finding(f"{path} can be read by others (mode {mode:04o})", f"chmod 600 '{path}'")
+        yield Finding(
+            f"{path} can be read by others (mode {mode:04o})", f"chmod 600 {shlex.quote(str(path))}"
+        )
     if not os.access(path, os.R_OK):
         yield Finding(
             f"{path} can't be read by this user (owner {status.st_uid}, here {os.geteuid()})",

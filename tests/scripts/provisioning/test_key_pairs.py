@@ -49,6 +49,21 @@ def test_a_key_that_a_site_made_with_ssh_keygen_is_taken_without_its_comment(tmp
         site_public_text(path.read_bytes(), path)
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
+@needs_openssh
+def test_a_public_key_of_openssls_is_taken_as_openssh_reads_it(tmp_path):
+    private, public = tmp_path / "own", tmp_path / "own.pem"
+    make = ["openssl", "ecparam", "-name", "secp384r1", "-genkey", "-noout", "-out", str(private)]
+    subprocess.run(make, check=True, timeout=60)
+    give = ["openssl", "ec", "-in", str(private), "-pubout", "-out", str(public)]
+    subprocess.run(give, check=True, timeout=60, capture_output=True)
+    text = site_public_text(public.read_bytes(), public)
+    assert text.split() == keygen("-i", "-m", "PKCS8", "-f", public).split()
+    # What a site types before it starts: Flower reads OpenSSH's format alone.
+    keygen("-q", "-p", "-N", "", "-f", private)
+    assert public_text_of(private.read_bytes(), private) == text
+
+
 @needs_openssh
 @pytest.mark.parametrize("kind", [("ed25519",), ("rsa", "-b", "2048")])
 def test_another_kind_of_key_is_refused_with_the_command_that_makes_the_right_one(tmp_path, kind):

@@ -28,7 +28,8 @@ def test_flower_reads_it_as_the_node_config(kits, tmp_path):
         "encoder": "hashed-words",
         "require-privacy": "none",
         "sent-log": str(tmp_path / "state" / "north" / "sent.jsonl"),
-        "guards": str(tmp_path / "state" / "north" / "guards"),
+        "guards-path": str(tmp_path / "state" / "north" / "guards"),
+        "host-key": (kits / "host" / "host.pub").read_text().strip(),
         "host": "127.0.0.1:18443",
     }
     assert read_site_config(kits / "north").domain == "b a'n\"k"
