@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fglguard.errors import SettingsError
@@ -98,6 +99,8 @@ class ConversationGuardrails:
             return ToolGuardrailFunctionOutput.allow()
         verdict = self._gate.failure(event, error)
         if verdict.blocked:
+            # What the model reads in its place is what was said: nothing is missing then.
+            await self._gate.aobserve([replace(event, text=RESULT_REFUSED)])
             return ToolGuardrailFunctionOutput.reject_content(RESULT_REFUSED, verdict)
         return ToolGuardrailFunctionOutput.allow(verdict)
 
