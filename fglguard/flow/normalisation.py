@@ -31,7 +31,8 @@ _WRITTEN_AT = re.compile(r"\s{0,4}[(\[{]\s{0,4}at\s{0,4}[)\]}]\s{0,4}")
 _WRITTEN_DOT = re.compile(r"\s{0,4}[(\[{]\s{0,4}dot\s{0,4}[)\]}]\s{0,4}")
 _SEPARATORS = re.compile(r"[\W_]+")
 _ASCII_SEPARATORS = {code: None for code in range(128) if not chr(code).isalnum()}
-_WORDS = re.compile(r"[^\W\d_]+(?:[\s,'-]+[^\W\d_]+)*")
+PLAIN_WORDS = re.compile(r"[^\W\d_]+(?:[\s,'-]+[^\W\d_]+)*")
+"""Letters alone, in any number of words."""
 
 
 def legible(text: str) -> str:
@@ -45,7 +46,12 @@ def folded(text: str) -> str:
     if not text.isascii():
         text = legible(unicodedata.normalize("NFKC", text)).lower()
         text = text.translate(_LOOK_ALIKES)
-    # Most texts have neither sign, and looking for a word is much faster than for a pattern.
+    return signs_put_back(text)
+
+
+def signs_put_back(text: str) -> str:
+    """A text in lower case with the at signs and dots that are written out as signs."""
+    # Most texts have neither, and looking for a word is much faster than for a pattern.
     if "at" in text and "dot" in text:
         text = _WRITTEN_DOT.sub(".", _WRITTEN_AT.sub("@", text))
     return text
@@ -68,7 +74,7 @@ class Value:
         self.folded = folded(text)
         characters = solid(self.folded)
         # Plain words run together would be found across sentences; identifiers are not.
-        distinct = len(characters) >= LEAST_SOLID and not _WORDS.fullmatch(self.folded)
+        distinct = len(characters) >= LEAST_SOLID and not PLAIN_WORDS.fullmatch(self.folded)
         self.solid = characters if distinct else None
 
 
@@ -85,14 +91,6 @@ class Spellings:
         self._encoded = encoded
         self.plain = self._text.lower()
 
-    def name(self, value: Value) -> bool:
-        """Whether the text names a value as such, not as a part of a longer word or number."""
-        return (
-            _stands_alone(value.text, self.plain)
-            or _stands_alone(value.folded, self.folded)
-            or (value.solid is not None and value.solid in self.solid)
-        )
-
     @cached_property
     def folded(self) -> str:
         """The text in one spelling; what is encoded in it; both with number words in digits."""
@@ -104,18 +102,3 @@ class Spellings:
     def solid(self) -> str:
         """The same without separators."""
         return solid(self.folded)
-
-
-def _stands_alone(value: str, text: str) -> bool:
-    at = text.find(value)
-    while at >= 0:
-        end = at + len(value)
-        if not (_in_word(text[at - 1 : at]) or _in_word(text[end : end + 1])):
-            return True
-        at = text.find(value, at + 1)
-    return False
-
-
-def _in_word(character: str) -> bool:
-    r"""Whether a character, or none, is what a regular expression calls `\w`."""
-    return character.isalnum() or character == "_"

@@ -96,6 +96,11 @@ class Spans:
         places = [place for place, sender in enumerate(self._senders) if sender != reader]
         return places, self._likeness[places], self._vectors[places]
 
+    def strongest(self, reader: str) -> Source | None:
+        """The span that sounds most like an instruction and is not the reader's own."""
+        places, likeness, _ = self.told(reader)
+        return self.sources[places[int(likeness.argmax())]] if len(places) else None
+
     def words(self, place: int) -> frozenset[str]:
         """A span's distinct words."""
         text = self.sources[place].text

@@ -6,6 +6,7 @@ the user said, and in what agents repeat.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.episode import Message
-from fglguard.flow.normalisation import Spellings, Value
+from fglguard.flow.authorised import Authorised
+from fglguard.flow.normalisation import Value
 from fglguard.flow.phrases import words
 from fglguard.flow.sources import Source, Sources, Spans
 from fglguard.flow.spans import plain_text
 from fglguard.flow.spelled_texts import SpelledTexts
-from fglguard.flow.values import values
+from fglguard.flow.values import TEXT_CHARACTERS, values
+
+MOST_LOOKED_UP = 512
+"""Values of a message that are looked up in what was said before."""
+UNREAD = "(more than is read)"
+"""Stands for the values of a message that were not looked up.
+
+They count as one that came in by the span that sounds most like an instruction: who fills a call
+until the guard stops reading gains nothing by it.
+"""
+_APART = "\n|\n"
+"""Between what users said at different times: no value goes on past it."""
+_FIGURES = re.compile(r"[\d.,:/-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +63,7 @@ class Ledger:
     def __init__(self) -> None:
         """Nothing said yet."""
         self._asked = ""
-        self._authorised = Spellings("")
+        self._authorised = Authorised("")
         self._repeated: list[tuple[int, str]] = []
         self._repeated_texts = SpelledTexts()
         self.asked_words: frozenset[str] = frozenset()
@@ -58,8 +72,8 @@ class Ledger:
 
     def ask(self, text: str) -> None:
         """Take in what a user said: its values are authorised."""
-        self._asked += f" {text}"
-        self._authorised = Spellings(self._asked)
+        self._asked += f"{text}{_APART}"
+        self._authorised = Authorised(self._asked)
         self.asked_words |= words(text)
 
     def hear(
@@ -90,26 +104,44 @@ class Ledger:
     def taints(self, number: int, said: Message) -> list[Taint]:
         """The tainted values of an agent's message, in order of appearance."""
         found = []
-        for text in values(said.text, said.kind == "call"):
+        foreign, unread = self._foreign(said)
+        for text in foreign:
             value = Value(text)
-            if self._authorised.name(value):
-                continue
             # The first span that holds it; else the first message.
             source = self.spans.sources.first_holding(
                 value, said.sender
             ) or self._whole.first_holding(value, said.sender)
             if source is not None:
+                path = self._path(value, source, said.sender)
                 found.append(
-                    Taint(
-                        text,
-                        source.text,
-                        source.likeness,
-                        source.message,
-                        number,
-                        self._path(value, source, said.sender),
-                    )
+                    Taint(text, source.text, source.likeness, source.message, number, path)
                 )
+        strongest = self.spans.strongest(said.sender) if unread else None
+        if strongest is not None:
+            path = (strongest.sender, said.sender)
+            found.append(
+                Taint(UNREAD, strongest.text, strongest.likeness, strongest.message, number, path)
+            )
         return found
+
+    def _foreign(self, said: Message) -> tuple[list[str], bool]:
+        """Values of a message that are not the users', and whether it holds more than is read.
+
+        Of too many those are looked up first that are no bare numbers: what names a recipient is
+        not pushed out by figures.
+        """
+        found = [
+            value
+            for value in values(said.text, said.kind == "call")
+            if value not in self._authorised
+        ]
+        too_long = len(said.text) > TEXT_CHARACTERS
+        if len(found) <= MOST_LOOKED_UP:
+            return found, too_long
+        ranked = sorted(
+            range(len(found)), key=lambda place: _FIGURES.fullmatch(found[place]) is not None
+        )
+        return [found[place] for place in sorted(ranked[:MOST_LOOKED_UP])], True
 
     def _path(self, value: Value, source: Source, last: str) -> tuple[str, ...]:
         repeated = (self._repeated[place] for place in self._repeated_texts.holding(value))

@@ -4,8 +4,6 @@ import re
 from functools import lru_cache
 
 LEAST_CHARACTERS = 3
-MOST_VALUES = 64
-"""Of one message; a longer list is cut at its end."""
 TEXT_CHARACTERS = 64_000
 """Of a message that is looked at."""
 
@@ -49,7 +47,7 @@ def values(text: str, call: bool) -> list[str]:
         value = raw.strip(_EDGES).lower()
         if len(value) >= LEAST_CHARACTERS:
             found[value] = None
-    return list(found)[:MOST_VALUES]
+    return list(found)
 
 
 def _signs(text: str) -> str:

@@ -18,11 +18,13 @@ from fglguard.evaluation.adaptive.encoded_values import (
     encoded_values,
     long_values,
 )
+from fglguard.evaluation.adaptive.flooded import flooded
 from fglguard.evaluation.adaptive.foreign_language import foreign_language
 from fglguard.evaluation.adaptive.hidden_markup import hidden_markup
 from fglguard.evaluation.adaptive.hidden_values import look_alikes, number_words, split_values
 from fglguard.evaluation.adaptive.inert_instructions import inert_instructions
 from fglguard.evaluation.adaptive.injection import Injection
+from fglguard.evaluation.adaptive.near_copies import near_copies
 from fglguard.evaluation.adaptive.padded import padded
 from fglguard.evaluation.adaptive.quoted_by_user import quoted_by_user
 from fglguard.evaluation.adaptive.relayed import relayed, relayed_result
@@ -44,6 +46,8 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         "hidden_markup": hidden_markup,
         "padded": padded,
         "quoted_by_user": quoted_by_user,
+        "near_copies": near_copies,
+        "flooded": flooded,
         "spread_payload": spread_payload,
         "relayed": relayed,
     }

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fglguard.episode_rules import MAX_TEXT_BYTES
+from fglguard.flow.authorised import Authorised
 from fglguard.flow.normalisation import Value
 from fglguard.flow.spans import (
     LEAST_CHARACTERS,
@@ -15,7 +16,7 @@ from fglguard.flow.spans import (
     spans,
 )
 from fglguard.flow.spelled_texts import SpelledTexts
-from fglguard.flow.values import MOST_VALUES, values
+from fglguard.flow.values import TEXT_CHARACTERS, values
 
 
 def test_tags_and_escaped_newlines_are_blanks() -> None:
@@ -66,13 +67,32 @@ def test_too_many_spans_are_thinned_evenly_but_none_that_directs() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["<", "<!--", "<script>", "</a", "a ", "{}", "'", " ,", "#a-", "a-", "/a", "1.", "a@", "at("],
+    [
+        "<",
+        "<!--",
+        "<script>",
+        "</a",
+        "a ",
+        "{}",
+        "'",
+        " ,",
+        "#a-",
+        "a-",
+        "/a",
+        "1.",
+        "a@",
+        "at(",
+        "1 ",
+        "11-22 ",
+    ],
 )
 def test_hostile_repetitions_are_cut_in_bounded_work(piece: str) -> None:
     """Half a megabyte of each, the longest message there is; a quadratic search would not end."""
     text = (piece * MAX_TEXT_BYTES)[:MAX_TEXT_BYTES]
     assert len(chosen(spans(plain_text(text)))) <= MOST_SPANS
-    assert len(values(text, call=True)) <= MOST_VALUES
+    assert len(values(text, call=True)) <= TEXT_CHARACTERS
     texts = SpelledTexts()
     texts.add([text])
     list(texts.holding(Value("gb29160016319268")))
+    said = Authorised(text)
+    assert not any(value in said for value in ("gb29160016319268", "a@b.example", "11-22-33-44-5"))
