@@ -51,11 +51,21 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 class EpisodeError(FglguardError):
-    """A record is not a valid episode."""
+    """A record is not a valid episode, or an event can't be a message of its episode.
+
+    Attributes:
+        gap: Of an event that was said: the name of the gap that it left in its running episode.
+    """
+
+    gap: str | None = None
 
 
 class ReusedIdError(EpisodeError):
     """An event's id was used for another event of its episode before."""
+
+
+class UntakenError(EpisodeError):
+    """An event could not be taken in, by no fault of its own; the cause tells why."""
 
 
 class CorpusError(FglguardError):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fglguard.episode import Agent, Episode, Message
 from fglguard.episode_rules import AGENT_KINDS, AgentKind
-from fglguard.flow.calls import FlowTracker, Lookup
+from fglguard.flow.calls import FlowTracker, Heard, Lookup
 from fglguard.flow.features import AgentFlows
 from fglguard.graph import EpisodeGraph, GraphSettings, in_window, nodes_of
 from fglguard.hashed_text import HashedTexts
@@ -65,11 +65,22 @@ class GraphBuilder:
         """The messages that are kept: those within the window."""
         return tuple(self._seen.messages)
 
-    def add(self, message: Message, vector: Vector) -> None:
-        """Take in the message that comes next, and [d] its embedding."""
+    def heard(self, message: Message, kinds: Mapping[str, AgentKind]) -> Heard | None:
+        """What is embedded of a message besides itself, which may take its time.
+
+        Args:
+            message: What comes next.
+            kinds: Kind of each agent, those that are new with it included.
+        """
+        if self._flow is None or self._lookup is None:
+            return None
+        return self._flow.heard(message, kinds, self._lookup)
+
+    def add(self, message: Message, vector: Vector, heard: Heard | None) -> None:
+        """Take in the message that comes next, [d] its embedding, and what `heard` gave for it."""
         self._seen, self._drafted = self._with(message, vector, keep=False), None
-        if self._flow and self._lookup:
-            self._flow.take(message, self._kinds, self._lookup)
+        if self._flow is not None:
+            self._flow.take(message, self._kinds, heard)
 
     def graph(
         self, agents: Sequence[Agent], final: str, draft: tuple[Message, Vector] | None = None
@@ -205,7 +216,8 @@ def episode_graph(
             f"vectors: expected one row for each of {len(episode.messages)} messages, "
             f"got shape {vectors.shape}"
         )
-    builder = GraphBuilder(settings, episode.kinds, lookup, tokenize)
+    kinds = episode.kinds
+    builder = GraphBuilder(settings, kinds, lookup, tokenize)
     for message, vector in zip(episode.messages, vectors, strict=True):
-        builder.add(message, vector)
+        builder.add(message, vector, builder.heard(message, kinds))
     return builder.graph(episode.agents, episode.final_agent)

@@ -19,7 +19,7 @@ from fglguard.errors import SettingsError, TimeLimitError
 from fglguard.events import Event
 from fglguard.live.attempt import Attempt
 from fglguard.live.checker import Checker
-from fglguard.live.episodes import LiveEpisodes
+from fglguard.live.episodes import Begins, LiveEpisodes
 from fglguard.live.intervention import (
     AsyncRewrite,
     Outcome,
@@ -170,16 +170,42 @@ class Guard:
             verdicts += self._score_chunk(chunk)
         return verdicts
 
-    def observe(self, event: Event) -> bool:
+    def observe(
+        self, event: Event, *, begins: Begins = "once", instead_of: str | None = None
+    ) -> bool:
         """Take in what was said in a running episode, which begins with its first event.
+
+        Args:
+            event: What was said.
+            begins: Whether its episode begins with it where it does not run. `once`: unless it ran
+                before and was lost, since it was idle for too long or gave way to others; what was
+                said before would be missing. `anew`: also then, and an error where it runs
+                already. `never`: an error where it does not run.
+            instead_of: Name of the gap that this closes (`EpisodeError.gap`): it is what the agents
+                read in the place of what could not be taken in.
 
         Returns:
             Whether it is new; False for an event whose id was taken in before.
 
         Raises:
-            EpisodeError: It can't be a message of its episode; nothing of it is taken in.
+            EpisodeError: It can't be a message of its episode. Nothing of it is taken in, and a
+                running episode has a gap: no check passes until the event has come in under its
+                id, or another `instead_of` it.
         """
-        return self._checker.observe(event)
+        return self._checker.observe(event, begins, instead_of)
+
+    def leave_gap(self, episode: str, why: str, event_id: str | None = None) -> str | None:
+        """Say that something was said in a running episode which the guard does not get to see.
+
+        Args:
+            episode: Its id.
+            why: The reason, for those who read why a check is an error.
+            event_id: The gap closes once the event of this id is taken in.
+
+        Returns:
+            The gap's name, for `observe(..., instead_of=...)`; None where no such episode runs.
+        """
+        return self._checker.leave_gap(episode, why, event_id)
 
     def approve(self, event: Event) -> None:
         """Take in an answer that was held back and that a person let out all the same.
@@ -213,7 +239,8 @@ class Guard:
             running = self._submitted(event, can_rewrite, attempt)
             return running.result(self.limits.check_seconds)
         except FutureTimeoutError:
-            return self._late(event, running, attempt, began)
+            # One that counts already has but little to do, and its verdict is what holds.
+            return self._late(event, began) if attempt.give_up() else running.result()
         except (TimeLimitError, RuntimeError) as error:  # RuntimeError: the guard was closed
             return self._judge.of(event, self._judge.failure(event.episode, error, began))
 
@@ -223,20 +250,28 @@ class Guard:
         attempt = Attempt()
         limit = self.limits.check_seconds or None
         try:
-            running = self._submitted(event, can_rewrite, attempt)
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(running)), limit)
-        except TimeoutError:
-            return self._late(event, running, attempt, began)
+            running = asyncio.wrap_future(self._submitted(event, can_rewrite, attempt))
+            running.add_done_callback(_seen)
+            done, _ = await asyncio.wait({running}, timeout=limit)
+            # One that counts already has but little to do, and its verdict is what holds.
+            return self._late(event, began) if not done and attempt.give_up() else await running
         except (TimeLimitError, RuntimeError) as error:  # RuntimeError: the guard was closed
             return self._judge.of(event, self._judge.failure(event.episode, error, began))
         except asyncio.CancelledError:
             attempt.give_up()
             raise
 
-    async def aobserve(self, event: Event) -> bool:
-        """`observe`, without holding up the event loop."""
-        observed = self._threads.submit(lambda: self._checker.observe(event), Attempt())
-        return await asyncio.wrap_future(observed)
+    async def aobserve(
+        self, event: Event, *, begins: Begins = "once", instead_of: str | None = None
+    ) -> bool:
+        """`observe`, without holding up the event loop.
+
+        What was said is taken in although the task that waits for it may be cancelled.
+        """
+        observed = self._threads.observe(
+            lambda: self.observe(event, begins=begins, instead_of=instead_of)
+        )
+        return await asyncio.shield(asyncio.wrap_future(observed))
 
     def answer(self, event: Event, rewrite: Rewrite | None = None) -> Outcome:
         """What may go out in the place of an answer: it, one rewrite of it, or the safe message.
@@ -309,15 +344,11 @@ class Guard:
         self._threads.shutdown()
 
     def _submitted(self, event: Event, can_rewrite: bool, attempt: Attempt) -> Future[Verdict]:
-        return self._threads.submit(
+        return self._threads.check(
             lambda: self._checker.check(event, can_rewrite, attempt), attempt
         )
 
-    def _late(
-        self, event: Event, running: Future[Verdict], attempt: Attempt, began: float
-    ) -> Verdict:
-        if not attempt.give_up():
-            return running.result()
+    def _late(self, event: Event, began: float) -> Verdict:
         error = TimeLimitError(f"not done within {self.limits.check_seconds:g} s")
         return self._judge.of(event, self._judge.failure(event.episode, error, began))
 
@@ -350,3 +381,9 @@ class Guard:
                 return [self._judge.failure(episodes[0].id, error, began)]
         # One of them is at fault; alone, each gets its own verdict.
         return [verdict for episode in episodes for verdict in self._score_chunk([episode])]
+
+
+def _seen(done: asyncio.Future[Verdict]) -> None:
+    """Of a check that was given up, nobody asks for the error any more."""
+    if not done.cancelled():
+        done.exception()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.encoder import Encoder
+
+LONGEST_KEPT = 256
+"""Characters of a text that is kept itself."""
 
 
 class Vectors:
@@ -23,7 +27,7 @@ class Vectors:
     def __init__(self, encoder: Encoder, most: int) -> None:
         self._encoder = encoder
         self._most = most
-        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._kept: OrderedDict[str | bytes, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
         self._encoding = threading.Lock()
 
@@ -51,14 +55,23 @@ class Vectors:
         return np.stack([found[text] for text in texts])
 
     def _known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        keys = {text: _key(text) for text in texts}
         with self._lock:
-            known = {text: self._kept[text] for text in texts if text in self._kept}
+            known = {text: self._kept[key] for text, key in keys.items() if key in self._kept}
             for text in known:
-                self._kept.move_to_end(text)
+                self._kept.move_to_end(keys[text])
         return known
 
     def _keep(self, vectors: dict[str, NDArray[np.float32]]) -> None:
+        new = {_key(text): vector for text, vector in vectors.items()}
         with self._lock:
-            self._kept |= vectors
+            self._kept |= new
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
+
+
+def _key(text: str) -> str | bytes:
+    """What stands for a text: of a long one not the text itself, which would fill the memory."""
+    if len(text) <= LONGEST_KEPT:
+        return text
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()

@@ -48,6 +48,15 @@ LEAST_WORDS = 3
 MOST_REFUSALS = 3
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Heard:
+    """The untrusted spans of a message: their texts, I [n] and embeddings [n, d]."""
+
+    spans: Sequence[str]
+    likeness: NDArray[np.float32]
+    vectors: NDArray[np.float32]
+
+
 @dataclass(frozen=True, slots=True)
 class MessageFlow:
     """What flowed into one message of an agent.
@@ -99,13 +108,28 @@ class FlowTracker:
             return None
         return _flow(self._ledger, self._taken, message, vector)
 
-    def take(self, message: Message, kinds: Mapping[str, str], lookup: Lookup) -> None:
-        """Take a message in, for those after it.
+    def heard(self, message: Message, kinds: Mapping[str, str], lookup: Lookup) -> Heard | None:
+        """A message's untrusted spans; None without any. Nothing is taken in.
 
         Args:
             message: What was said.
             kinds: Kind of each agent.
             lookup: Embeddings of the message's `untrusted_spans`.
+        """
+        untrusted = untrusted_spans(message, kinds)
+        if not untrusted:
+            return None
+        vectors = lookup(untrusted)
+        likeness = instruction_likeness(untrusted, vectors, self._instructions, self._plain)
+        return Heard(untrusted, likeness, vectors)
+
+    def take(self, message: Message, kinds: Mapping[str, str], heard: Heard | None) -> None:
+        """Take a message in, for those after it.
+
+        Args:
+            message: What was said.
+            kinds: Kind of each agent.
+            heard: The message's untrusted spans.
         """
         number, self._taken = self._taken, self._taken + 1
         if kinds[message.sender] == "user":
@@ -113,10 +137,8 @@ class FlowTracker:
             return
         if kinds[message.sender] == "agent":
             self._ledger.repeat(number, message)
-        if untrusted := untrusted_spans(message, kinds):
-            embedded = lookup(untrusted)
-            likeness = instruction_likeness(untrusted, embedded, self._instructions, self._plain)
-            self._ledger.hear(number, message, untrusted, likeness, embedded)
+        if heard is not None:
+            self._ledger.hear(number, message, heard.spans, heard.likeness, heard.vectors)
 
 
 def message_flows(
@@ -135,7 +157,7 @@ def message_flows(
     for message, vector in zip(episode.messages, vectors, strict=True):
         if flow := tracker.flow(message, kinds, vector):
             flows.append(flow)
-        tracker.take(message, kinds, lookup)
+        tracker.take(message, kinds, tracker.heard(message, kinds, lookup))
     return flows
 
 

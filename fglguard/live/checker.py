@@ -7,11 +7,11 @@ import time
 from dataclasses import replace
 
 from fglguard.attribution.drivers import edge_drivers
-from fglguard.errors import EpisodeError, shown
+from fglguard.errors import EpisodeError, FglguardError, TimeLimitError, shown
 from fglguard.events import Event
 from fglguard.live.attempt import Attempt
 from fglguard.live.episode import LiveEpisode
-from fglguard.live.episodes import LiveEpisodes
+from fglguard.live.episodes import Begins, LiveEpisodes
 from fglguard.live.judge import Judge
 from fglguard.live.limits import Limits
 from fglguard.live.policy import Policy
@@ -67,17 +67,42 @@ class Checker:
             self.episodes, self._lookup = other.episodes, other._lookup
         return alike
 
-    def observe(self, event: Event) -> bool:
+    def observe(self, event: Event, begins: Begins = "once", instead_of: str | None = None) -> bool:
         """Take in what was said; returns whether it is new.
 
+        Args:
+            event: What was said.
+            begins: Whether its episode begins with it; see `LiveEpisodes.one`. One that begins
+                `anew` must not run already, unless it was this event that began it.
+            instead_of: Name of the gap that it closes.
+
         Raises:
-            EpisodeError: It can't be a message of its episode, or its id was used for another.
+            EpisodeError: It can't be a message of its episode, or its id was used for another;
+                its episode can't begin, or does not run.
         """
-        with self.episodes.one(event.episode, new=True) as episode:
-            new = episode.add(event)
+        with self.episodes.one(event.episode, begins) as episode:
+            if begins == "anew" and episode.messages and not episode.taken(event):
+                error = EpisodeError(
+                    f"episode {shown(event.episode)}: expected one that does not run yet, since "
+                    f"this is to begin it; it has {episode.messages} messages: end it first"
+                )
+                error.gap = episode.leave_gap(str(error))
+                raise error
+            new = episode.add(event, instead_of)
             if new and episode.kinds[event.sender] == "user":
                 episode.rewrite_asked.clear()
             return new
+
+    def leave_gap(self, name: str, why: str, event_id: str | None = None) -> str | None:
+        """Something was said in an episode that can't be taken in; returns the gap's name.
+
+        None: it does not run, so that nothing in it is judged either.
+        """
+        try:
+            with self.episodes.one(name, "never") as episode:
+                return episode.leave_gap(why, event_id)
+        except EpisodeError:
+            return None
 
     def approve(self, event: Event) -> None:
         """Take in what a person let out.
@@ -85,14 +110,14 @@ class Checker:
         Raises:
             EpisodeError: As `observe`.
         """
-        with self.episodes.one(event.episode, new=False) as episode:
+        with self.episodes.one(event.episode, "never") as episode:
             episode.add(event)
             episode.let_out(event)
 
     def was_let_out(self, event: Event) -> bool:
         """Whether an event of this id and content went out by a check, or a person's word."""
         try:
-            with self.episodes.one(event.episode, new=False) as episode:
+            with self.episodes.one(event.episode, "never") as episode:
                 return episode.was_let_out(event)
         except EpisodeError:  # It does not run any more, or the id is another event's: no.
             return False
@@ -103,6 +128,9 @@ class Checker:
         Asked again about what was let out, under the same id and with nothing said since, it gives
         the same verdict again: an answer was lost, or a graph's step began anew.
 
+        What goes out although it could not be judged (`on_error`, shadow mode) is taken in like
+        all else, or leaves a gap.
+
         Args:
             event: What is about to be said.
             can_rewrite: The caller can send it back once: it then gets `rewrite` before `block`.
@@ -110,29 +138,67 @@ class Checker:
         """
         began = time.perf_counter()
         try:
-            with self.episodes.one(event.episode, new=False) as episode:
-                if episode.passed is not None and episode.said_last(event):
-                    attempt.commit()
-                    return episode.passed
-                verdict = self._check(event, episode, can_rewrite, began)
+            with self.episodes.one(event.episode, "never") as episode:
+                return self._checked(event, episode, can_rewrite, attempt, began)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
+            return self._judge.of(event, self._judge.failure(event.episode, error, began))
+
+    def _checked(
+        self,
+        event: Event,
+        episode: LiveEpisode,
+        can_rewrite: bool,
+        attempt: Attempt,
+        began: float,
+    ) -> Verdict:
+        try:
+            if episode.passed is not None and episode.said_last(event):
                 attempt.commit()
-                if verdict.decision == "rewrite":
-                    episode.rewrite_asked.add(event.sender)
-                if not verdict.blocked:
-                    episode.add(event)
-                    episode.let_out(event)
-                    episode.passed = self._judge.of(event, verdict)
-                    if event.kind == "say" and event.receivers:
-                        episode.rewrite_asked.discard(event.sender)
+                return episode.passed
+            verdict = self._check(event, episode, can_rewrite, began)
+        except TimeLimitError:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
             verdict = self._judge.failure(event.episode, error, began)
-        return self._judge.of(event, verdict)
+        verdict = self._judge.of(event, verdict)
+        if verdict.blocked:
+            attempt.commit()
+            if verdict.decision == "rewrite":
+                episode.rewrite_asked.add(event.sender)
+        else:
+            self._let_out(event, episode, verdict, attempt)
+        return verdict
+
+    def _let_out(
+        self, event: Event, episode: LiveEpisode, verdict: Verdict, attempt: Attempt
+    ) -> None:
+        """Count an event as said: all that takes its time before the attempt is committed."""
+        ready = None
+        try:
+            ready = None if episode.taken(event) else episode.ready(event)
+        except Exception as error:
+            if verdict.status != "error":
+                raise
+            # It goes out by the operator's word all the same: what follows can't be judged.
+            attempt.commit()
+            own = isinstance(error, FglguardError)
+            episode.leave_gap(str(error) if own else type(error).__name__)
+            return
+        attempt.commit()
+        if verdict.decision == "rewrite":  # in shadow mode
+            episode.rewrite_asked.add(event.sender)
+        if ready is not None:
+            episode.take(event, ready)
+        episode.let_out(event)
+        episode.passed = verdict
+        if event.kind == "say" and event.receivers:
+            episode.rewrite_asked.discard(event.sender)
 
     def preview(self, event: Event) -> Verdict:
         """The verdict that `check` would give, `allow` or `block`; nothing counts as said."""
         began = time.perf_counter()
         try:
-            with self.episodes.one(event.episode, new=False) as episode:
+            with self.episodes.one(event.episode, "never") as episode:
                 verdict = self._check(event, episode, False, began)
         except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
             verdict = self._judge.failure(event.episode, error, began)
@@ -142,7 +208,7 @@ class Checker:
         """The verdict on an agent by what has been said so far; nothing is added to it."""
         began = time.perf_counter()
         try:
-            with self.episodes.one(name, new=False) as episode:
+            with self.episodes.one(name, "never") as episode:
                 scored = self._scorer.scored_one(episode.graph(agent))
                 return self._judge.scored(name, scored, began)
         except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
@@ -153,6 +219,7 @@ class Checker:
     ) -> Verdict:
         if episode.taken(event):
             raise EpisodeError(f"id: {shown(event.id)} has been said already")
+        episode.require_agents_own(event)
         if (why := self._policy.passed_over(event)) is not None:
             episode.message_of(event)
             return self._judge.skipped(event.episode, why, began)

@@ -5,21 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fglguard.episode import Agent, Episode, Message
 from fglguard.episode_rules import AgentKind, check_agent, check_message, check_name
-from fglguard.errors import EpisodeError, ReusedIdError, shown
+from fglguard.errors import EpisodeError, ReusedIdError, UntakenError, shown
 from fglguard.events import Event
+from fglguard.flow.calls import Heard
 from fglguard.graph import EpisodeGraph, GraphSettings
 from fglguard.graph_builder import GraphBuilder, Vector
+from fglguard.live.gaps import Gaps
 from fglguard.live.limits import Limits
 from fglguard.utterances import Tokenize
 from fglguard.vectors import Vectors
 from fglguard.verdict import Verdict
 
-_MOST_GAPS = 16
-"""That are told apart."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ready:
+    """An event with all that is embedded of it: to take it in takes no time worth telling."""
+
+    message: Message
+    vector: Vector
+    heard: Heard | None
 
 
 class LiveEpisode:
@@ -27,9 +35,10 @@ class LiveEpisode:
 
     Attributes:
         messages: How many were said.
-        bytes: Of their texts.
+        bytes: Of their texts and ids.
         rewrite_asked: Agents whose answer that is due has been sent back once.
         passed: The verdict that let out what was said last; None where none did.
+        gaps: What was said and could not be taken in.
 
     Args:
         settings: How episodes become graphs.
@@ -53,7 +62,7 @@ class LiveEpisode:
         self.passed: Verdict | None = None
         self._last_id: str | None = None
         self._let_out: set[str] = set()
-        self._gaps: dict[str | None, str] = {}
+        self.gaps = Gaps()
         self._vectors = vectors
         self._limits = limits
         self._agents: dict[str, AgentKind] = {}
@@ -87,8 +96,11 @@ class LiveEpisode:
             EpisodeError: It breaks one, names an agent of unknown kind, or the episode is full.
         """
         check_name("episode", event.episode)
+        for name, value in (("id", event.id), ("tool", event.tool)):
+            if value is not None:
+                check_name(name, value)
         self._check_room(event)
-        known = {**event.agents, **self._agents}
+        known = self._known(event)
         for name, kind in event.agents.items():
             check_agent(f"agents.{shown(name)}", Agent(name, kind))
             if known[name] != kind:
@@ -139,43 +151,81 @@ class LiveEpisode:
         """
         return self.taken(event) and event.id == self._last_id
 
-    def add(self, event: Event) -> bool:
+    def require_agents_own(self, event: Event) -> None:
+        """Raise EpisodeError for what no agent is about to say or to call."""
+        kind = self._known(event).get(event.sender, "agent")
+        if event.kind == "result" or kind != "agent":
+            raise EpisodeError(
+                f"sender: expected an agent that is about to say something or to call a tool, got "
+                f"a {event.kind} of {shown(event.sender)}, known as {kind}; what users said and "
+                f"tools gave is observed, not checked"
+            )
+
+    def add(self, event: Event, instead_of: str | None = None) -> bool:
         """Take in what was said; returns whether it is new, not one that was taken in before.
 
-        What can't be taken in leaves a gap: without it nothing that follows can be judged, so that
-        there are no graphs until it has come in under the same id.
+        What can't be taken in leaves a gap (see `Gaps`), whose name stands in the error.
+
+        Args:
+            event: What was said.
+            instead_of: Name of the gap that it closes, beside those of its own id.
 
         Raises:
-            EpisodeError: See `message_of` and `taken`.
+            EpisodeError: See `message_of` and `taken`; or there is no such gap.
+            UntakenError: The encoder failed.
         """
         try:
-            new = self._take(event)
+            new = not self.taken(event)
+            if new and instead_of is not None and instead_of not in self.gaps:
+                raise EpisodeError(f"instead_of: expected an open gap, got {shown(instead_of)}")
+            ready = self.ready(event) if new else None
+        except ReusedIdError as error:
+            error.gap = self.leave_gap(str(error))
+            raise
         except EpisodeError as error:
-            self._leave_gap(event.id, str(error))
+            error.gap = self.leave_gap(str(error), event.id)
             raise
         except Exception as error:
-            # It may be taken in by half, and can't be made good.
-            self._leave_gap(None, type(error).__name__)
-            raise
-        if event.id is not None and new:
-            self._gaps.pop(event.id, None)
+            untaken = UntakenError(f"it could not be taken in: {type(error).__name__}")
+            untaken.gap = self.leave_gap(str(untaken), event.id)
+            raise untaken from error
+        if ready is not None:
+            self.take(event, ready)
+        elif event.id is not None:
+            self.gaps.close_of(event.id)
+        if instead_of is not None and instead_of in self.gaps:
+            self.gaps.close(instead_of)
         return new
 
-    def _leave_gap(self, name: str | None, why: str) -> None:
-        self._gaps[name if len(self._gaps) < _MOST_GAPS else None] = why
+    def leave_gap(self, why: str, event_id: str | None = None) -> str:
+        """Something was said that is not taken in; returns the gap's name."""
+        self.passed = None
+        return self.gaps.leave(why, event_id)
 
-    def _take(self, event: Event) -> bool:
-        if self.taken(event):
-            return False
+    def ready(self, event: Event) -> Ready:
+        """What an event would add, all of it embedded; nothing is taken in.
+
+        Raises:
+            EpisodeError: See `message_of`.
+        """
         message, vector = self.draft(event)
-        self._declare(event)
-        self._builder.add(message, vector)
-        self._last, self._last_id, self.passed = message, event.id, None
+        return Ready(message, vector, self._builder.heard(message, self._known(event)))
+
+    def take(self, event: Event, ready: Ready) -> None:
+        """Take in an event that is new."""
+        size = self._size(event)
+        try:
+            self._declare(event)
+            self._builder.add(ready.message, ready.vector, ready.heard)
+        except Exception as error:
+            self.gaps.give_up(f"{type(error).__name__} while a message was taken in")
+            raise
+        self._last, self._last_id, self.passed = ready.message, event.id, None
         self.messages += 1
-        self.bytes += len(message.text.encode())
+        self.bytes += size
         if event.id is not None:
             self._events[event.id] = _digest(event)
-        return True
+            self.gaps.close_of(event.id)
 
     def draft(self, event: Event) -> tuple[Message, Vector]:
         """What an event that is about to be said would be, and its embedding.
@@ -202,24 +252,16 @@ class LiveEpisode:
         if event is None:
             if final not in self._agents:
                 raise EpisodeError(f"agent: {shown(final)} is not one of the episode's agents")
-            self._require_no_gap()
+            self.gaps.require_none()
             return self._builder.graph(self.agents, final)
         draft = self.draft(event)
-        self._require_no_gap()
+        self.gaps.require_none()
         new = self._declare(event)
         try:
             return self._builder.graph(self.agents, final, draft)
         finally:
             for name in new:
                 del self._agents[name]
-
-    def _require_no_gap(self) -> None:
-        if self._gaps:
-            raise EpisodeError(
-                f"something that was said before could not be taken in "
-                f"({next(iter(self._gaps.values()))}): send it again, as it should be and under "
-                f"the same id, or end the episode"
-            )
 
     def episode(self, final: str, event: Event) -> Episode:
         """The messages that a graph looks at, an event that is about to be said included.
@@ -228,17 +270,26 @@ class LiveEpisode:
             EpisodeError: See `message_of`.
         """
         message = self.message_of(event)
-        known = {**event.agents, **self._agents}
+        known = self._known(event)
         messages = (*self._builder.messages, message)
         names = dict.fromkeys(n for m in messages for n in (m.sender, *m.receivers))
         agents = tuple(Agent(name, known[name]) for name in names)
         return Episode(event.episode, "live", (event.episode,), agents, messages, final)
+
+    def _known(self, event: Event) -> dict[str, AgentKind]:
+        return {**event.agents, **self._agents}
 
     def _declare(self, event: Event) -> list[str]:
         """Make an event's new agents known; returns their ids."""
         new = [name for name in event.agents if name not in self._agents]
         self._agents |= {name: event.agents[name] for name in new}
         return new
+
+    def _size(self, event: Event) -> int:
+        """Bytes of what is kept of an event: its text, and the ids that come with it."""
+        new = event.agents.keys() - self._agents.keys()
+        kept = (event.text, event.id or "", *event.receivers, *new)
+        return sum(len(one.encode("utf-8", "surrogatepass")) for one in kept)
 
     def _round_of(self, event: Event, known: dict[str, AgentKind]) -> int:
         if self._last is None:
@@ -252,7 +303,7 @@ class LiveEpisode:
                 f"episode {shown(event.episode)} is full: {self.messages} messages, the most that "
                 "one may have; go on in a new one"
             )
-        if self.bytes + len(event.text.encode("utf-8", "replace")) > self._limits.bytes:
+        if self.bytes + self._size(event) > self._limits.bytes:
             raise EpisodeError(
                 f"episode {shown(event.episode)} is full: {self.bytes} bytes of text, and at most "
                 f"{self._limits.bytes} fit; go on in a new one"

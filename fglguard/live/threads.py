@@ -27,15 +27,28 @@ class CheckThreads:
         self._room = threading.BoundedSemaphore(limits.waiting)
         self._pool = ThreadPoolExecutor(limits.checks, "fglguard")
 
-    def submit(self, work: Callable[[], T], attempt: Attempt) -> Future[T]:
-        """Let work run, unless its attempt is given up before its turn comes.
+    def check(self, work: Callable[[], T], attempt: Attempt) -> Future[T]:
+        """Let a check run, unless its attempt is given up before its turn comes.
 
         Raises:
             TimeLimitError: Too much waits.
+            RuntimeError: The threads have ended.
         """
         if not self._room.acquire(blocking=False):
             raise TimeLimitError(f"{self._most} checks wait for a thread already")
-        return self._pool.submit(self._run, work, attempt)
+        try:
+            return self._pool.submit(self._run, work, attempt)
+        except RuntimeError:
+            self._room.release()
+            raise
+
+    def observe(self, work: Callable[[], T]) -> Future[T]:
+        """Let work run that must not be turned away: what was said was said.
+
+        Raises:
+            RuntimeError: The threads have ended.
+        """
+        return self._pool.submit(work)
 
     def _run(self, work: Callable[[], T], attempt: Attempt) -> T:
         self._room.release()

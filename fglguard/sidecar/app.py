@@ -29,6 +29,7 @@ from fglguard.sidecar.records import (
     ScoreRequest,
     VerdictRecord,
 )
+from fglguard.sidecar.refusals import Refusals
 from fglguard.sidecar.service import Service
 
 _ERRORS = {
@@ -89,14 +90,16 @@ free = APIRouter()
 @keyed.post(
     "/v1/episodes/{episode:anything}/messages",
     response_model=MessagesReply,
-    responses=_errors(*_ALWAYS, *_BODY, 409),
+    responses=_errors(*_ALWAYS, *_BODY, 404, 409),
 )
 async def observe(episode: EpisodeId, body: MessagesRequest, service: Its) -> Response:
-    """Take in what was said, in order; the first event begins the episode.
+    """Take in what was said, in order; an episode's first request says that it `begins`.
 
     An event whose id was taken in before is passed over, so that a request may be sent again.
+    What is refused leaves a gap in its episode: nothing passes a check before it is closed.
     """
-    new = await service.observe(episode, [one.event(episode) for one in body.events])
+    events = [one.event(episode) for one in body.events]
+    new = await service.observe(episode, events, body.begins, body.instead_of)
     return as_json({"episode": episode, "new": new})
 
 
@@ -195,8 +198,9 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     app.include_router(keyed)
     app.include_router(free)
-    problems.install(app, service.metrics.refused)
-    app.add_middleware(Door, service=service)
+    refusals = Refusals(service)
+    problems.install(app, refusals.tell)
+    app.add_middleware(Door, service=service, refusals=refusals)
     return app
 
 

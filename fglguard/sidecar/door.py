@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from fglguard.sidecar.keys import Keys
 from fglguard.sidecar.problems import Problem, answer
 from fglguard.sidecar.rates import Rates
+from fglguard.sidecar.refusals import BROKEN, Refusals
 from fglguard.sidecar.service import Service
 from fglguard.sidecar.settings import SidecarSettings
 
@@ -25,12 +26,14 @@ class Door:
 
     Args:
         app: What is behind it.
-        service: Its settings, queue and counts.
+        service: Its settings and queue.
+        refusals: Are told of what is refused.
     """
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
+    def __init__(self, app: ASGIApp, service: Service, refusals: Refusals) -> None:
         self._app = app
         self._service = service
+        self._refusals = refusals
         self._keys = Keys(service.settings.keys)
         self._rates = Rates(service.settings.rate)
 
@@ -43,8 +46,8 @@ class Door:
         try:
             self._admit(Request(scope))
         except Problem as problem:
-            self._service.metrics.refused(problem.code)
-            await answer(problem)(scope, receive, passing.send)
+            refused = await self._refusals.tell(scope, problem)
+            await answer(refused)(scope, receive, passing.send)
             return
         await self._app(scope, passing.receive, passing.send)
 
@@ -114,6 +117,8 @@ class _Passing:
                 {"Connection": "close"},
             )
             raise problem from None
+        if message["type"] == "http.disconnect":
+            raise Problem(400, BROKEN, "the connection ended before the body did")
         self._size += len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
         if self._size > self._settings.max_body:

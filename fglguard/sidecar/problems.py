@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI
@@ -11,7 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
+Refused = Callable[[Scope, HTTPException], Awaitable[HTTPException]]
+"""Counts a refused request, given what it is refused by; returns what it is answered with."""
 _CODES = {400: "malformed", 404: "not_found", 405: "method_not_allowed"}
 
 
@@ -21,6 +24,7 @@ class Problem(HTTPException):
     Attributes:
         code: For programs.
         taken: Of several events, how many were taken in.
+        gap: The gap that is left in the episode.
     """
 
     def __init__(
@@ -30,10 +34,12 @@ class Problem(HTTPException):
         message: str,
         headers: Mapping[str, str] | None = None,
         taken: int | None = None,
+        gap: str | None = None,
     ) -> None:
         super().__init__(status, message, headers)
         self.code = code
         self.taken = taken
+        self.gap = gap
 
 
 def as_json(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -44,42 +50,43 @@ def as_json(content: Any, status: int = 200, headers: Mapping[str, str] | None =
 
 def answer(problem: HTTPException) -> Response:
     """The response that a problem is told with."""
-    taken = problem.taken if isinstance(problem, Problem) else None
-    detail = {"code": _code(problem), "message": str(problem.detail), "taken": taken}
+    detail: dict[str, Any] = {"code": code_of(problem), "message": str(problem.detail)}
+    detail |= {name: getattr(problem, name, None) for name in ("taken", "gap")}
     return as_json({"error": detail}, problem.status_code, problem.headers)
 
 
-def install(app: FastAPI, count: Callable[[str], None]) -> None:
+def install(app: FastAPI, refused: Refused) -> None:
     """Make an app answer every error in this form.
 
     Args:
         app: The app.
-        count: Is told the code of each.
+        refused: Is told of each, and of the request that it is the answer to.
     """
 
-    def told(problem: HTTPException) -> Response:
-        count(_code(problem))
-        return answer(problem)
+    async def told(request: Request, problem: HTTPException) -> Response:
+        return answer(await refused(request.scope, problem))
 
-    async def refused(request: Request, error: Exception) -> Response:
+    async def known(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException):
             raise error
-        return told(error)
+        return await told(request, error)
 
     async def invalid(request: Request, error: Exception) -> Response:
         if not isinstance(error, RequestValidationError):
             raise error
-        return told(_invalid(error))
+        return await told(request, _invalid(error))
 
     async def failed(request: Request, error: Exception) -> Response:
-        return told(Problem(500, "internal", "an error of the sidecar; its log tells more"))
+        problem = Problem(500, "internal", "an error of the sidecar; its log tells more")
+        return await told(request, problem)
 
-    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(HTTPException, known)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(Exception, failed)
 
 
-def _code(problem: HTTPException) -> str:
+def code_of(problem: HTTPException) -> str:
+    """What a program knows it by."""
     if isinstance(problem, Problem):
         return problem.code
     return _CODES.get(problem.status_code, "http")

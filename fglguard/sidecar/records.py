@@ -65,6 +65,16 @@ class MessagesRequest(_Request):
     """What was said, in order."""
 
     events: list[EventRecord] = Field(min_length=1, max_length=MOST_EVENTS)
+    begins: bool = Field(
+        False,
+        description="The episode begins with these: it must not run yet. Without, it must run, "
+        "since what was said in one that was lost would be missing.",
+    )
+    instead_of: Name | None = Field(
+        None,
+        description="Name of a gap, from the answer to a request that was refused: the first event "
+        "is what the agents read in the place of what could not be taken in.",
+    )
 
 
 class MessagesReply(BaseModel):
@@ -237,6 +247,11 @@ class ErrorDetail(BaseModel):
     message: str
     taken: int | None = Field(
         None, description="Of several events, how many before the one at fault were taken in."
+    )
+    gap: str | None = Field(
+        None,
+        description="What was said is missing now, and no check passes before it comes in under "
+        "its id, or something else `instead_of` this.",
     )
 
 

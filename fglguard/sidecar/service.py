@@ -1,4 +1,4 @@
-"""What the sidecar does for each request; how it comes and goes over HTTP stands in `routes`."""
+"""What the sidecar does for each request; how it comes and goes over HTTP stands in `app`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fglguard.errors import (
     FglguardError,
     ReusedIdError,
     SidecarError,
+    UntakenError,
     raised_at,
     shown,
 )
@@ -70,9 +71,28 @@ class Service:
         self._stuck: asyncio.Future[bool] | None = None
         self._background: set[asyncio.Future[Any]] = set()
 
-    async def observe(self, episode: str, events: Sequence[Event]) -> list[bool]:
-        """Take in what was said; returns for each event whether it is new."""
-        return await self._bounded(self._observe(episode, events))
+    async def observe(
+        self, episode: str, events: Sequence[Event], begins: bool, instead_of: str | None
+    ) -> list[bool]:
+        """Take in what was said; returns for each event whether it is new.
+
+        Args:
+            episode: Whose events they are.
+            events: In order.
+            begins: The episode begins with them; else it must run.
+            instead_of: Name of the gap that the first of them closes.
+        """
+        return await self._bounded(self._observe(episode, events, begins, instead_of))
+
+    async def leave_gap(self, episode: str, why: str) -> str | None:
+        """Something was said that was refused; returns the gap's name if the episode runs."""
+
+        def leave() -> str | None:
+            with self.generations.of(episode) as one:
+                return one.guard.leave_gap(episode, why)
+
+        # Whoever checks the episode holds it: a thread waits for it, not the event loop.
+        return await asyncio.to_thread(leave)
 
     async def check(self, event: Event, can_rewrite: bool) -> Verdict:
         """The verdict on what is about to be said."""
@@ -141,17 +161,26 @@ class Service:
         if self.log is not None:
             self.log.close()
 
-    async def _observe(self, episode: str, events: Sequence[Event]) -> list[bool]:
+    async def _observe(
+        self, episode: str, events: Sequence[Event], begins: bool, instead_of: str | None
+    ) -> list[bool]:
         found: list[bool] = []
         with self.generations.of(episode) as one:
             for event in events:
+                first = not found
                 try:
-                    found.append(await one.guard.aobserve(event))
-                except ReusedIdError as error:
-                    raise _faulty(409, "reused_id", error, found) from error
+                    new = await one.guard.aobserve(
+                        event,
+                        begins="anew" if begins and first else "never",
+                        instead_of=instead_of if first else None,
+                    )
                 except EpisodeError as error:
-                    raise _faulty(422, "bad_event", error, found) from error
-                self.metrics.observed(found[-1])
+                    if error.gap is None:
+                        raise _unknown(episode) from error
+                    gap = await asyncio.to_thread(_untaken, one.guard, error, events[len(found) :])
+                    raise _faulty(error, len(found), gap) from error
+                found.append(new)
+                self.metrics.observed(new)
         return found
 
     async def _check(self, event: Event, can_rewrite: bool) -> Verdict:
@@ -196,7 +225,7 @@ class Service:
             if name not in one.guard.episodes:
                 raise _unknown(name)
             try:
-                with one.guard.episodes.one(name, new=False) as episode:
+                with one.guard.episodes.one(name, "never") as episode:
                     return _reply(name, episode, one.guard.bundle.model_id)
             except EpisodeError as error:  # It ended just now.
                 raise _unknown(name) from error
@@ -285,10 +314,31 @@ def _unknown(name: str) -> Problem:
     return Problem(
         404,
         "unknown_episode",
-        f"no episode {shown(name)} runs: it was never observed, has ended, was idle for too long, "
-        f"or the sidecar was started anew; send its messages again",
+        f"no episode {shown(name)} runs: it was never begun, has ended, was idle for too long, "
+        f"gave way to others, or the sidecar was started anew; send all its messages again, the "
+        f"first request with `begins`",
     )
 
 
-def _faulty(status: int, code: str, error: EpisodeError, found: Sequence[bool]) -> Problem:
-    return Problem(status, code, f"events[{len(found)}]: {error}", taken=len(found))
+def _untaken(guard: Guard, error: EpisodeError, events: Sequence[Event]) -> str | None:
+    """Leave gaps for what came after an event at fault; returns the gap that is told of.
+
+    Those that have an id close by it. That of the others is the one told of: it closes by name.
+    """
+    at_fault, *after = events
+    why = "what came before it in its request could not be taken in"
+    for event in after:
+        if event.id is not None:
+            guard.leave_gap(event.episode, why, event.id)
+    if at_fault.id is not None and any(event.id is None for event in after):
+        return guard.leave_gap(at_fault.episode, why)
+    return error.gap
+
+
+def _faulty(error: EpisodeError, taken: int, gap: str | None) -> Problem:
+    message = f"events[{taken}]: {error}"
+    if isinstance(error, UntakenError) and error.__cause__ is not None:
+        log.error("%s, raised at %s", message, raised_at(error.__cause__))
+        return Problem(500, "internal", message, taken=taken, gap=gap)
+    status, code = (409, "reused_id") if isinstance(error, ReusedIdError) else (422, "bad_event")
+    return Problem(status, code, message, taken=taken, gap=gap)

@@ -46,7 +46,7 @@ def test_after_each_message_it_is_the_graph_of_the_episode_so_far(settings, look
     episode = build()
     builder = GraphBuilder(settings, episode.kinds, lookup)
     for number, message in enumerate(episode.messages, start=1):
-        builder.add(message, lookup([message.text])[0])
+        builder.add(message, lookup([message.text])[0], builder.heard(message, episode.kinds))
         found = builder.graph(episode.agents, episode.final_agent)
         same(found, whole(episode.messages[:number], settings, lookup))
 
@@ -56,7 +56,7 @@ def test_a_draft_counts_in_its_graph_and_leaves_nothing_behind(settings, lookup)
     episode = build()
     builder = GraphBuilder(settings, episode.kinds, lookup)
     for message in MESSAGES[:-1]:
-        builder.add(message, lookup([message.text])[0])
+        builder.add(message, lookup([message.text])[0], builder.heard(message, episode.kinds))
     drafts = [
         MESSAGES[-1],
         replace(MESSAGES[-1], round=9, text="pay GB29160016319268 again", receivers=("reader",)),
@@ -78,7 +78,7 @@ def test_a_draft_that_comes_next_is_taken_in_as_if_it_had_not_been_drafted(
     for number, message in enumerate(MESSAGES, start=1):
         draft = (message, lookup([message.text])[0])
         builder.graph(episode.agents, "banker", draft)
-        builder.add(*draft)
+        builder.add(*draft, builder.heard(message, episode.kinds))
         found = builder.graph(episode.agents, "banker")
         same(found, whole(MESSAGES[:number], settings, lookup))
 
@@ -92,7 +92,7 @@ def test_a_draft_that_differs_in_anything_is_not_taken_in(change, lookup) -> Non
     drafted, plain = GraphBuilder(settings, kinds, lookup), GraphBuilder(settings, kinds, lookup)
     for builder in (drafted, plain):
         for message in MESSAGES[:-1]:
-            builder.add(message, lookup([message.text])[0])
+            builder.add(message, lookup([message.text])[0], builder.heard(message, episode.kinds))
     last = MESSAGES[-1]
     drafted.graph(episode.agents, "banker", (last, vector))
     if change == "kind of who spoke":
@@ -102,7 +102,7 @@ def test_a_draft_that_differs_in_anything_is_not_taken_in(change, lookup) -> Non
     else:
         last = replace(last, text="pay GB29160016319268 again")
     for builder in (drafted, plain):
-        builder.add(last, vector)
+        builder.add(last, vector, builder.heard(last, kinds))
     same(*(builder.graph(episode.agents, "banker") for builder in (drafted, plain)))
 
 
@@ -110,7 +110,7 @@ def test_what_has_left_the_window_is_forgotten(lookup) -> None:
     episode = build()
     builder = GraphBuilder(GraphSettings(1), episode.kinds)
     for message in episode.messages:
-        builder.add(message, lookup([message.text])[0])
+        builder.add(message, lookup([message.text])[0], builder.heard(message, episode.kinds))
     assert builder.messages == MESSAGES[-1:]
 
 

@@ -139,7 +139,7 @@ def test_an_injected_call_is_dropped_before_the_tool_runs(guard) -> None:
 def test_a_clean_run_is_untouched_and_all_of_it_was_heard(guard) -> None:
     answer, sent = run(handler_of(guard), [READ, call("send", 2, '{"note": "100 to Kim"}')])
     assert (answer, sent) == ("Paid", ["100 to Kim"])
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         heard = [(m.sender, m.receivers, m.kind, m.text) for m in episode._builder.messages]
     assert heard == [
         ("user", ("clerk",), "say", "Please pay the bill"),

@@ -123,7 +123,7 @@ def test_messages_are_taken_in_once_over_many_turns(guard, how) -> None:
     agent = agent_of(scripted("Hello", calling("send", 1, note="100"), "Paid"), tools, guard)
     run(agent, {"messages": [HumanMessage("Good morning")]}, how)
     run(agent, ASKED, how)
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         assert episode.messages == 6
 
 
@@ -132,7 +132,7 @@ def test_a_rewritten_answer_is_taken_in_once(guard, how) -> None:
     agent = agent_of(scripted("now wire them money", "Hello"), [], guard, rewriter=rewrite)
     run(agent, ASKED, how)
     run(agent, {"messages": [HumanMessage("Good morning")]}, how)
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         assert episode.messages == 4
 
 
@@ -147,7 +147,7 @@ def test_a_guard_that_forgot_the_conversation_takes_it_in_again(guard, how) -> N
     guard.forget("t")
     run(agent, ASKED, how)
     assert sent == ["5"]
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         assert episode.messages == 6
 
 
@@ -190,7 +190,7 @@ def test_text_beside_a_call_is_heard(guard, how) -> None:
     tools, _ = bank()
     model = scripted(calling("send", 1, note="100", text="I will pay"), "Paid")
     run(agent_of(model, tools, guard), ASKED, how)
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         assert episode.messages == 5
 
 
@@ -218,7 +218,7 @@ def test_a_tool_that_marks_its_result_as_the_guards_is_heard_all_the_same(guard,
     )
     run(agent_of(model, [read_file, send], guard), ASKED, how)
     assert sent == []
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         assert "tool:read_file" in episode.kinds
         assert episode.messages == 4  # asked, called, read, "It was not sent"
 

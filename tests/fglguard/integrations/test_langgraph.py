@@ -81,7 +81,7 @@ def test_a_clean_run_is_untouched_and_all_of_it_was_heard(guard, how) -> None:
     state = run(graph, ASKED, how)
     assert sent == ["100"]
     assert not any("fglguard" in message.response_metadata for message in state["messages"])
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         heard = [
             (message.sender, message.receivers, message.kind)
             for message in episode._builder.messages
@@ -169,7 +169,7 @@ def test_what_was_approved_counts_as_said(guard, how) -> None:
     graph = team_of(team, bank()[0], CLERK, ("Sent",), ("now wire money",), "review_node")
     run(graph, ASKED, how)
     run(graph, Command(resume=True), how)
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         assert episode._builder.messages[-1].text == "now wire money"
 
 

@@ -105,7 +105,7 @@ def test_a_clean_run_is_untouched_and_all_of_it_was_heard(guard) -> None:
     agent, sent = bank_agent(model, rails)
     assert run(agent).final_output == "Paid"
     assert sent == ["100 to Kim"]
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         heard = [(m.sender, m.kind, m.text) for m in episode._builder.messages]
     assert heard == [
         ("user", "say", ASKED),
@@ -155,7 +155,7 @@ def test_a_conversation_goes_on_and_nothing_is_taken_in_twice(guard) -> None:
     agent, _ = bank_agent(model, rails)
     first = run(agent)
     run(agent, [*first.to_input_list(), {"role": "user", "content": ASKED}])
-    with guard._checker.episodes.one("t", new=False) as episode:
+    with guard._checker.episodes.one("t", "never") as episode:
         assert episode.messages == 6
 
 

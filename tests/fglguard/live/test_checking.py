@@ -1,11 +1,7 @@
 """What a running guard lets out, holds back, and remembers."""
 
-from dataclasses import replace
-
 import pytest
 
-from fglguard.encoder import load_encoder
-from fglguard.episode_rules import MAX_TEXT_BYTES
 from fglguard.errors import EpisodeError
 from fglguard.events import Event
 from fglguard.live.limits import Limits
@@ -23,7 +19,7 @@ from tests.fglguard.live.conftest import (
 
 
 def messages_of(guard, episode="e") -> int:
-    with guard._checker.episodes.one(episode, new=False) as running:
+    with guard._checker.episodes.one(episode, "never") as running:
         return running.messages
 
 
@@ -230,7 +226,9 @@ def test_text_in_any_script_and_with_control_characters_is_scored(make_guard) ->
 def test_a_full_episode_says_so_and_lets_nothing_through(make_guard) -> None:
     guard = make_guard(limits=Limits(messages=2, agents=5, bytes=100))
     guard.observe(asked())
-    with pytest.raises(EpisodeError, match="is full: 29 bytes of text, and at most 100 fit"):
+    # The text, and the ids that it brings: helper, once as who hears it and once as new, ...
+    kept = 29 + len("helper") + len("userhelpermailerwebmail")
+    with pytest.raises(EpisodeError, match=f"is full: {kept} bytes of text, and at most 100 fit"):
         guard.observe(reply("a" * 80))
     guard.observe(reply(GOOD_TEXT))
     assert "is full: 2 messages" in guard.check(reply(GOOD_TEXT)).reason
@@ -271,48 +269,45 @@ def test_a_failing_explanation_leaves_the_decision_and_is_told(make_guard, monke
     assert verdict.reason.endswith("what drove it is unknown (RuntimeError)")
 
 
-@pytest.mark.parametrize("text", ["x" * (MAX_TEXT_BYTES + 1), "a \ud800"])
-def test_after_something_that_could_not_be_taken_in_nothing_goes_out(make_guard, text) -> None:
-    """Whoever writes a tool's results must not choose what the guard gets to see of them."""
-    guard = make_guard()
+@pytest.mark.parametrize(
+    ("sender", "kind"), [("web", "say"), ("user", "say"), ("helper", "result"), ("web", "result")]
+)
+@pytest.mark.parametrize("policy", [Policy(), Policy(allowed=AllowList(agents=frozenset({"web"})))])
+def test_only_what_an_agent_is_about_to_say_is_checked(make_guard, sender, kind, policy) -> None:
+    """A tool's result that is scored as an answer would be let out by a score of another kind."""
+    guard = make_guard(policy=policy)
     guard.observe(asked())
-    result = Event("e", "web", text, ("helper",), "result", KINDS, id="r")
-    with pytest.raises(EpisodeError):
-        guard.observe(result)
-    held = guard.check(reply(GOOD_TEXT))
-    assert (held.status, held.decision) == ("error", "block")
-    assert "could not be taken in" in held.reason
-    assert guard.review("e", "helper").status == "error"
-    guard.observe(replace(result, text="the page", id="another"))
-    assert guard.check(reply(GOOD_TEXT)).status == "error"
-    guard.observe(replace(result, text="the page, shortened"))
-    assert guard.check(reply(GOOD_TEXT)).decision == "allow"
+    if policy.allowed.agents and sender == "web":
+        return
+    verdict = guard.check(Event("e", sender, GOOD_TEXT, ("user",), kind, KINDS))
+    assert (verdict.decision, verdict.status) == ("block", "error")
+    assert "expected an agent that is about to say something" in verdict.reason
+    assert messages_of(guard) == 1
 
 
-def test_what_was_taken_in_by_half_is_never_made_good(make_guard) -> None:
-    class Passing:
-        """Fails for a while."""
+@pytest.mark.parametrize("policy", [Policy(on_error="allow"), Policy(mode="shadow")])
+def test_what_goes_out_although_it_failed_counts_as_said(make_guard, policy) -> None:
+    """The scorer fails, so that the operator's word decides; the answer has gone out all the same.
 
-        def __init__(self):
-            self.inner, self.fails = load_encoder("hashed-words"), False
-            self.name, self.dimension = self.inner.name, self.inner.dimension
-            self.fingerprint = self.inner.fingerprint
-
-        def encode(self, texts, *, progress=False):
-            if self.fails:
-                raise RuntimeError("out of memory")
-            return self.inner.encode(texts)
-
-    encoder = Passing()
-    guard = make_guard(encoder)
+    BAD in it then makes the agent suspect, which is what the last verdict is for.
+    """
+    guard = make_guard(policy=policy)
     guard.observe(asked())
-    encoder.fails = True
-    result = Event("e", "web", "Some page. With sentences.", ("helper",), "result", KINDS, id="r")
-    with pytest.raises(RuntimeError):
-        guard.observe(result)
-    encoder.fails = False
-    guard.observe(result)
-    assert guard.check(reply(GOOD_TEXT)).status == "error"
+    scored_one = guard.scorer.scored_one
+    guard.scorer.scored_one = lambda graph: 1 / 0
+    verdict = guard.check(reply(BAD_TEXT, id="1"))
+    guard.scorer.scored_one = scored_one
+    assert (verdict.status, verdict.blocked) == ("error", False)
+    assert messages_of(guard) == 2
+    assert guard.was_let_out(reply(BAD_TEXT, id="1"))
+    assert guard.review("e", "helper").decision == "block"
+
+
+def test_what_goes_out_although_it_can_be_no_message_leaves_a_gap(make_guard) -> None:
+    guard = make_guard(policy=Policy(on_error="allow"))
+    guard.observe(asked())
+    assert not guard.check(reply("a \ud800")).blocked
+    assert "lone surrogate" in guard.check(reply(GOOD_TEXT)).reason
 
 
 def test_one_agents_answer_gives_another_no_second_rewrite(make_guard) -> None:
