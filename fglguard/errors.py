@@ -64,6 +64,10 @@ class ReusedIdError(EpisodeError):
     """An event's id was used for another event of its episode before."""
 
 
+class RunsAlreadyError(EpisodeError):
+    """An event was to begin an episode that runs already."""
+
+
 class UntakenError(EpisodeError):
     """An event could not be taken in, by no fault of its own; the cause tells why."""
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 from fglguard.attribution.drivers import edge_drivers
-from fglguard.errors import EpisodeError, FglguardError, TimeLimitError, shown
+from fglguard.errors import EpisodeError, FglguardError, RunsAlreadyError, TimeLimitError, shown
 from fglguard.events import Event
 from fglguard.live.attempt import Attempt
 from fglguard.live.episode import LiveEpisode
@@ -82,7 +82,7 @@ class Checker:
         """
         with self.episodes.one(event.episode, begins) as episode:
             if begins == "anew" and episode.messages and not episode.taken(event):
-                error = EpisodeError(
+                error = RunsAlreadyError(
                     f"episode {shown(event.episode)}: expected one that does not run yet, since "
                     f"this is to begin it; it has {episode.messages} messages: end it first"
                 )

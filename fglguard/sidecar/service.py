@@ -14,6 +14,7 @@ from fglguard.errors import (
     EpisodeError,
     FglguardError,
     ReusedIdError,
+    RunsAlreadyError,
     SidecarError,
     UntakenError,
     raised_at,
@@ -340,5 +341,7 @@ def _faulty(error: EpisodeError, taken: int, gap: str | None) -> Problem:
     if isinstance(error, UntakenError) and error.__cause__ is not None:
         log.error("%s, raised at %s", message, raised_at(error.__cause__))
         return Problem(500, "internal", message, taken=taken, gap=gap)
-    status, code = (409, "reused_id") if isinstance(error, ReusedIdError) else (422, "bad_event")
-    return Problem(status, code, message, taken=taken, gap=gap)
+    for kind, code in ((ReusedIdError, "reused_id"), (RunsAlreadyError, "runs_already")):
+        if isinstance(error, kind):
+            return Problem(409, code, message, taken=taken, gap=gap)
+    return Problem(422, "bad_event", message, taken=taken, gap=gap)

@@ -71,7 +71,7 @@ class _Load:
     def feed(self, episodes: int) -> None:
         """Tell of so many episodes, and have the answers' texts embedded."""
         for number in range(episodes):
-            self._post(f"/v1/episodes/{number}/messages", {"events": self._events})
+            self._post(f"/v1/episodes/{number}/messages", {"events": self._events, "begins": True})
         for _ in range(TEXTS):
             self._check()
 

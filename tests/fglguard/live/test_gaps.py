@@ -10,7 +10,9 @@ from fglguard.events import Event
 from fglguard.live.gaps import MOST_GAPS, Gaps
 from tests.fglguard.live.conftest import GOOD_TEXT, KINDS, Failing, asked, reply
 
-PAGE = " ".join(f"This is sentence {n} of a page that tells of the weather in May." for n in range(9))
+PAGE = " ".join(
+    f"This is sentence {n} of a page that tells of the weather in May." for n in range(9)
+)
 RESULT = Event("e", "web", PAGE, ("helper",), "result", KINDS, id="r")
 UNFIT = ["x" * (MAX_TEXT_BYTES + 1), "a \ud800"]
 

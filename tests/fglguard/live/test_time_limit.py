@@ -123,7 +123,12 @@ def test_nothing_that_takes_its_time_is_left_for_after_the_limit(bundle, how) ->
     guard = Guard(bundle, encoder, policy=policy, limits=Limits(check_seconds=0.2))
     guard.observe(asked())
     encoder.before = lambda: go_on.wait(30)
-    event = Event("e", "helper", "Please look up the page on the weather. Then tell me all of what it says.", ("mailer",))
+    event = Event(
+        "e",
+        "helper",
+        "Please look up the page on the weather. Then tell me all of what it says.",
+        ("mailer",),
+    )
     began = time.perf_counter()
     verdict = guard.check(event) if how == "sync" else asyncio.run(guard.acheck(event))
     assert time.perf_counter() - began < 15

@@ -40,6 +40,11 @@ def said(text="please do the job", **changes):
     return {**HELLO, "text": text, **changes}
 
 
+def beginning(*events):
+    """The body of an episode's first request: its first events."""
+    return {"events": list(events) or [said(id="1")], "begins": True}
+
+
 def answer(episode="e", text="done", **changes):
     """A check of an agent's answer as JSON."""
     event = {"episode": episode, "sender": "a", "text": text, "receivers": ["u"], **changes}

@@ -17,7 +17,7 @@ from fglguard.sidecar.loading import load_guard
 from fglguard.sidecar.records import VerdictRecord
 from fglguard.sidecar.settings import allow_list
 from fglguard.verdict import Verdict
-from tests.fglguard.sidecar.conftest import answer, said, write_bundle
+from tests.fglguard.sidecar.conftest import answer, beginning, said, write_bundle
 
 
 class Poisonable:
@@ -43,7 +43,7 @@ def load_poisonable(settings, before):
 
 
 def begin(client, episode="e"):
-    done = client.post(f"/v1/episodes/{episode}/messages", json={"events": [said(id="1")]})
+    done = client.post(f"/v1/episodes/{episode}/messages", json=beginning())
     assert done.status_code == 200, done.text
 
 
@@ -81,7 +81,7 @@ def test_the_record_is_the_verdict_s():
 
 def test_messages_are_taken_once(serve_in_process):
     _, client = serve_in_process()
-    both = {"events": [said(id="1"), said("and then", id="2", agents={})]}
+    both = beginning(said(id="1"), said("and then", id="2", agents={}))
     assert client.post("/v1/episodes/e/messages", json=both).json()["new"] == [True, True]
     assert client.post("/v1/episodes/e/messages", json=both).json()["new"] == [False, False]
     assert client.get("/v1/episodes/e").json()["messages"] == 2
@@ -104,7 +104,7 @@ def test_messages_are_taken_once(serve_in_process):
 def test_what_can_t_be_a_message_is_refused_and_the_rest_kept(serve_in_process, event):
     _, client = serve_in_process()
     first = said(round=5)
-    done = client.post("/v1/episodes/e/messages", json={"events": [first, event, first]})
+    done = client.post("/v1/episodes/e/messages", json=beginning(first, event, first))
     assert problem(done) == (422, "bad_event")
     assert done.json()["error"]["taken"] == 1
     assert done.json()["error"]["message"].startswith("events[1]: ")
@@ -114,10 +114,97 @@ def test_what_can_t_be_a_message_is_refused_and_the_rest_kept(serve_in_process, 
     assert (verdict["status"], verdict["decision"]) == ("error", "block")
 
 
+def post(client, body, episode="e"):
+    return client.post(f"/v1/episodes/{episode}/messages", json=body)
+
+
+def decided(client):
+    """Status of a check of a calm answer."""
+    return client.post("/v1/check", json=answer()).json()["status"]
+
+
+REFUSED = {
+    "too_large": {"content": b'{"events": [' + b"x" * 70_000},
+    "malformed": {"content": b"{"},
+    "media_type": {"content": b"hello", "headers": {"content-type": "text/plain"}},
+    "invalid": {"json": {"events": [said(receivers=[f"r{n}" for n in range(1001)])]}},
+    "invalid id": {"json": {"events": [said(id="i" * 600)]}},
+    "bad_event": {"json": {"events": [said(sender="nobody")]}},
+    "reused_id": {"json": {"events": [said("another text", id="1")]}},
+    "runs_already": {"json": beginning(said("another text", id="9"))},
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_was_refused_is_not_forgotten(serve_in_process, why):
+    """Whoever makes a tool's result unfit must not choose thereby what the guard gets to see."""
+    _, client = serve_in_process(max_body=65_536)
+    begin(client)
+    sent = {"headers": {"content-type": "application/json"}, **REFUSED[why]}
+    refused = client.post("/v1/episodes/e/messages", **sent)
+    assert problem(refused)[1] == why.removesuffix(" id")
+    gap = refused.json()["error"]["gap"]
+    assert decided(client) == "error"
+    assert post(client, {"events": [said("go on", id="3")]}).status_code == 200
+    assert decided(client) == "error", "what is said later does not stand in its place"
+    instead = {"events": [said("(withheld)", id="4")], "instead_of": gap}
+    assert post(client, instead).status_code == 200
+    assert decided(client) == "success"
+
+
+def test_what_is_refused_leaves_no_gap_where_nothing_runs_and_what_may_be_sent_again_none(
+    serve_in_process,
+):
+    service, client = serve_in_process(queue=1)
+    refused = client.post("/v1/episodes/e/messages", content=b"{")
+    assert refused.json()["error"]["gap"] is None
+    begin(client)
+    leave = service.queue.enter()
+    assert problem(post(client, {"events": [said("more", id="2")]})) == (429, "queue_full")
+    leave()
+    assert decided(client) == "success"
+
+
+@pytest.mark.parametrize("ids", [("2", "3"), (None, None), ("2", None)])
+def test_what_came_after_an_event_at_fault_is_missing_too(serve_in_process, ids):
+    _, client = serve_in_process()
+    begin(client)
+    two = [said("second", id=ids[0]), said("third", id=ids[1])]
+    refused = post(client, {"events": [{**two[0], "sender": "nobody"}, two[1]]})
+    gap = refused.json()["error"]["gap"]
+    assert post(client, {"events": two[:1]}).status_code == 200
+    assert decided(client) == "error", "the third is not there yet"
+    rest = {"events": two[1:]} | ({} if all(ids) else {"instead_of": gap})
+    assert post(client, rest).status_code == 200
+    assert decided(client) == "success"
+
+
+def test_an_episode_begins_only_where_that_is_said(serve_in_process):
+    """After a restart its next message must not begin an empty one."""
+    _, client = serve_in_process()
+    assert problem(post(client, {"events": [said("yes, go on")]})) == (404, "unknown_episode")
+    begin(client)
+    begin(client)  # sent again
+    assert problem(post(client, beginning(said("a new one", id="2")))) == (409, "runs_already")
+    client.delete("/v1/episodes/e")
+    assert post(client, beginning(said("a new one", id="2"))).status_code == 200
+
+
+def test_a_check_beyond_those_that_may_wait_is_an_error_and_observing_is_not(serve_in_process):
+    """Nothing that was said is turned away for want of a thread."""
+    service, client = serve_in_process(load_poisonable, check_seconds=10)
+    begin(client)
+    room = service.generations.current.guard._threads._room
+    while room.acquire(blocking=False):
+        pass
+    assert decided(client) == "error"
+    assert post(client, {"events": [said("more", id="2")]}).status_code == 200
+
+
 def test_any_script_and_control_characters_pass(serve_in_process):
     _, client = serve_in_process()
     texts = ["Ünï", "汉字", "مرحبا", "🦊", "\x00\x01\x1b[31m", "a\u202eb", "\ufeffx", "ก็"]
-    events = {"events": [said(text, id=text) for text in texts]}
+    events = beginning(*(said(text, id=text) for text in texts))
     name = "%E6%B1%89%2F%00%0A"
     assert client.post(f"/v1/episodes/{name}/messages", json=events).status_code == 200
     assert client.get(f"/v1/episodes/{name}").json()["episode"] == "汉/\x00\n"

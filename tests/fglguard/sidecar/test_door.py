@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fglguard.sidecar.conftest import answer, said
+from tests.fglguard.sidecar.conftest import answer, beginning, said
 
 PATHS = ["/metrics", "/v1/episodes/e", "/v1/check", "/v1/score", "/v1/admin/reload", "/nothing"]
 
@@ -53,7 +53,7 @@ def test_a_body_has_its_limit_declared_or_not(serve_in_process):
 
 def test_beyond_the_queue_is_429(serve_in_process):
     service, client = serve_in_process(queue=1)
-    events = {"events": [said()]}
+    events = beginning(said(id="1"))
     assert client.post("/v1/episodes/e/messages", json=events).status_code == 200
     leave = service.queue.enter()
     for done in (

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from tests.fglguard.sidecar.conftest import KEY, said
+from tests.fglguard.sidecar.conftest import KEY, beginning
 
 pytestmark = pytest.mark.long
 
@@ -47,7 +47,7 @@ BOUNDED = settings(
 
 def test_every_operation_keeps_to_its_description(serve_in_process, tmp_path):
     service, client = serve_in_process(log=tmp_path / "v")
-    client.post("/v1/episodes/e/messages", json={"events": [said()]})
+    client.post("/v1/episodes/e/messages", json=beginning())
     config = schemathesis.Config.from_dict(
         {"generation": {"deterministic": True, "max-examples": EXAMPLES}}
     )

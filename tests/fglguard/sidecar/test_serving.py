@@ -20,13 +20,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from fglguard.bundle import load_bundle
-from tests.fglguard.sidecar.conftest import KEY, answer, running, said, write_bundle
+from tests.fglguard.sidecar.conftest import KEY, answer, beginning, running, write_bundle
 
 pytestmark = pytest.mark.long
 
 
 def begin(client, episode="e"):
-    done = client.post(f"/v1/episodes/{episode}/messages", json={"events": [said(id="1")]})
+    done = client.post(f"/v1/episodes/{episode}/messages", json=beginning())
     assert done.status_code == 200, done.text
 
 
