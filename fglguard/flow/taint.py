@@ -9,28 +9,33 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fglguard.episode import Message
 from fglguard.flow.authorised import Authorised
-from fglguard.flow.normalisation import Value
+from fglguard.flow.encodings import decoded
+from fglguard.flow.links import leads_to
+from fglguard.flow.normalisation import Value, legible
 from fglguard.flow.phrases import words
 from fglguard.flow.sources import Source, Sources, Spans
-from fglguard.flow.spans import plain_text
+from fglguard.flow.spans import inside_tags, plain_text
 from fglguard.flow.spelled_texts import SpelledTexts
 from fglguard.flow.values import TEXT_CHARACTERS, values
 
 MOST_LOOKED_UP = 512
 """Values of a message that are looked up in what was said before."""
+LEAST_INSIDE = 6
+"""Characters of an encoded text whose values count."""
 UNREAD = "(more than is read)"
 """Stands for the values of a message that were not looked up.
 
 They count as one that came in by the span that sounds most like an instruction: who fills a call
 until the guard stops reading gains nothing by it.
 """
-_APART = "\n|\n"
+_APART = " \ue000 "
 """Between what users said at different times: no value goes on past it."""
 _FIGURES = re.compile(r"[\d.,:/-]+")
 
@@ -93,7 +98,8 @@ class Ledger:
             Source(number, said.sender, span, one)
             for span, one in zip(spans, likeness.tolist(), strict=True)
         ]
-        self._whole.add([found[int(np.argmax(likeness))]], [plain_text(said.text)])
+        whole = f"{plain_text(said.text)}{_APART}{inside_tags(said.text)}"
+        self._whole.add([found[int(np.argmax(likeness))]], [whole])
         self.spans.add(found, vectors)
 
     def repeat(self, number: int, said: Message) -> None:
@@ -106,12 +112,8 @@ class Ledger:
         found = []
         foreign, unread = self._foreign(said)
         for text in foreign:
-            value = Value(text)
-            # The first span that holds it; else the first message.
-            source = self.spans.sources.first_holding(
-                value, said.sender
-            ) or self._whole.first_holding(value, said.sender)
-            if source is not None:
+            if (brought := self._brought_in(text, said.sender)) is not None:
+                value, source = brought
                 path = self._path(value, source, said.sender)
                 found.append(
                     Taint(text, source.text, source.likeness, source.message, number, path)
@@ -124,17 +126,30 @@ class Ledger:
             )
         return found
 
+    def _brought_in(self, text: str, reader: str) -> tuple[Value, Source] | None:
+        """By what a value came in, or what it leads to that is not the users'; None by nothing."""
+        for one in (text, *leads_to(text)):
+            if one != text and one in self._authorised:
+                return None
+            value = Value(one)
+            # The first span that holds it; else the first message.
+            source = self.spans.sources.first_holding(value, reader)
+            source = source or self._whole.first_holding(value, reader)
+            if source is not None:
+                return value, source
+        return None
+
     def _foreign(self, said: Message) -> tuple[list[str], bool]:
         """Values of a message that are not the users', and whether it holds more than is read.
 
         Of too many those are looked up first that are no bare numbers: what names a recipient is
         not pushed out by figures.
         """
-        found = [
-            value
-            for value in values(said.text, said.kind == "call")
-            if value not in self._authorised
-        ]
+        encoded = decoded(legible(said.text[:TEXT_CHARACTERS]))
+        # A number of eight digits is base64 of something, too.
+        inside = (values(one, False) for one in encoded if len(one) >= LEAST_INSIDE)
+        held = dict.fromkeys(chain(values(said.text, said.kind == "call"), *inside))
+        found = [value for value in held if value not in self._authorised]
         too_long = len(said.text) > TEXT_CHARACTERS
         if len(found) <= MOST_LOOKED_UP:
             return found, too_long

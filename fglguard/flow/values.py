@@ -1,6 +1,8 @@
 """Values: what in a call's arguments names a recipient, an address, a file, an amount, a thing."""
 
+import json
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 LEAST_CHARACTERS = 3
@@ -21,8 +23,15 @@ _KINDS = (
     ("#", r"#\w{1,100}"),  # channels and tags
 )
 _DIGIT = re.compile(r"\d")
-# A quoted text, unless a colon follows: then it names an argument and is no value.
+# A text in double quotes whole, so that none begins at the end of another. One that a colon follows
+# names an argument and is no value.
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?', re.DOTALL)
 _QUOTED = re.compile(r"([\"'])([^\"'\n{}\[\]]{4,80})\1(?!\s*:)")
+"""Within such a text, as a command quotes what it is about, and in calls that are no JSON."""
+_ARGUMENT = range(4, 81)
+"""Characters of an argument that is a value as a whole."""
+_BEGIN = re.compile(r"[{(\[]")
+"""Of a call's arguments."""
 _EDGES = ".,:- "
 
 
@@ -39,15 +48,37 @@ def values(text: str, call: bool) -> list[str]:
     """
     text = text[:TEXT_CHARACTERS]
     matches = [(match.start(), match.group()) for match in _pattern(_signs(text)).finditer(text)]
-    start = text.find("{")
-    if call and start >= 0:
-        matches += [(match.start(), match.group(2)) for match in _QUOTED.finditer(text, start)]
+    if call and (start := _BEGIN.search(text)):
+        matches += _arguments(text, start.start())
     found: dict[str, None] = {}
     for _, raw in sorted(matches):
         value = raw.strip(_EDGES).lower()
         if len(value) >= LEAST_CHARACTERS:
             found[value] = None
     return list(found)
+
+
+def _arguments(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """Quoted arguments of a call, and where they stand; also what is quoted within them."""
+    for match in _STRING.finditer(text, start):
+        raw, names = match.groups()
+        if names is None and len(raw) >= _ARGUMENT.start:
+            said = _unescaped(raw)
+            if len(said) in _ARGUMENT and "\n" not in said:
+                yield match.start(), " ".join(said.split())
+            yield from ((match.start(), quoted[2]) for quoted in _QUOTED.finditer(said))
+    outside = _STRING.sub(lambda match: " " * len(match.group()), text[start:])
+    yield from ((start + quoted.start(), quoted[2]) for quoted in _QUOTED.finditer(outside))
+
+
+def _unescaped(said: str) -> str:
+    """What a string of JSON says; what is none stays as it is."""
+    if "\\" not in said:
+        return said
+    try:
+        return str(json.loads(f'"{said}"', strict=False))
+    except ValueError:
+        return said
 
 
 def _signs(text: str) -> str:
