@@ -77,7 +77,7 @@ class Authorised:
         value = _spelled(value)
         if PLAIN_WORDS.fullmatch(value):
             return any(
-                not (_in_word(text[at - 1 : at]) or _in_word(text[end : end + 1]))
+                _words_end_there(text, at, end)
                 for text in self._texts
                 for at, end in _places(value, text)
             )
@@ -151,6 +151,15 @@ def _places(value: str, text: str) -> Iterator[tuple[int, int]]:
     while at >= 0:
         yield at, at + len(value)
         at = text.find(value, at + 1)
+
+
+def _words_end_there(text: str, at: int, end: int) -> bool:
+    """Whether words that stand at a place are not parts of longer ones."""
+    around = (text[max(at - 2, 0) : at], text[end : end + 2][::-1])
+    return not any(
+        _in_word(outside[-1:]) or (outside[-1:] == "_" and _in_word(outside[:-1]))
+        for outside in around
+    )
 
 
 def _ends_there(text: str, value: str, at: int, end: int) -> bool:

@@ -25,7 +25,7 @@ _KINDS = (
 _DIGIT = re.compile(r"\d")
 # A text in double quotes whole, so that none begins at the end of another. One that a colon follows
 # names an argument and is no value.
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?', re.DOTALL)
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)(?:"(\s*+:)?|\\?\Z)', re.DOTALL)
 _QUOTED = re.compile(r"([\"'])([^\"'\n{}\[\]]{4,80})\1(?!\s*:)")
 """Within such a text, as a command quotes what it is about, and in calls that are no JSON."""
 _ARGUMENT = range(4, 81)

@@ -44,6 +44,25 @@ ACCOUNT = "DE89 3704 0044 0532 0130 00"
         ("from 10:00-11:00", "11:00"),
         ("on 2024-05-26 10:00", "2024-05-26"),
         ("2024-05-26 2024-05-27", "2024-05-27"),
+        ("on 2024-05-26T10:00", "2024-05-26"),
+        ("host 192.168.1.10/24", "192.168.1.10"),
+        ("host 192.168.1.10:80", "192.168.1.10:80"),
+        ("ids 1001,1002,1003", "1002"),
+        ("mail _kim@example.com_", "kim@example.com"),
+        ("mail kim at example dot com", "kim@example.com"),
+        ("mail kim&#64;example.com", "kim@example.com"),
+        ("title Dinner\nwith  Anna", "dinner with anna"),
+        (f"pay {ACCOUNT} 100 EUR", "de89370400440532013000"),
+        (f"for 2024 {ACCOUNT} 2024-05-01", "de89370400440532013000"),
+        ("call +1 555 123 4567", "+15551234567"),
+        # Chinese, Japanese, Thai and Korean, without blanks around the value.
+        ("\u8bf7\u4ed8100\u5143\u7ed9kim@example.com\u3002", "kim@example.com"),
+        ("\u8bf7\u4ed8100\u5143\u7ed9kim@example.com\u3002", "100"),
+        ("\u8bf7\u4ed8\u7ed9\u738b\u5c0f\u660e\u5148\u751f", "\u738b\u5c0f\u660e\u5148\u751f"),
+        ("\u660e\u65e5report.txt\u3092\u9001\u3063\u3066", "report.txt"),
+        ("\u0e2a\u0e48\u0e07kim@example.com\u0e14\u0e49\u0e27\u0e22", "kim@example.com"),
+        ("kim@example.com\uc73c\ub85c", "kim@example.com"),
+        ("pay \u0661\u0662\u0660", "120"),  # Arabic digits
     ],
 )
 def test_what_the_user_wrote_is_authorised(said: str, value: str) -> None:
@@ -79,6 +98,9 @@ def test_what_the_user_wrote_is_authorised(said: str, value: str) -> None:
         ("account 00012345", "12345"),
         ("log in at 192.168.1.10", "19.216.81.10"),
         ("on 2024-05-26", "2024"),
+        (f"pay {ACCOUNT} 100 EUR", "0130 00 100"),
+        ("pay 1001,50", "1001,5"),
+        ("post to kim_smith", "kim"),
         ("", "kim@example.com"),
     ],
 )

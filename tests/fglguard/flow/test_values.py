@@ -29,6 +29,29 @@ def test_quoted_arguments_of_a_call_are_values_but_their_names_are_not() -> None
     assert values(call, call=False) == ["a.txt"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ('{"to": "O\'Brien & Sons"}', ["o'brien & sons"]),
+        ('{"to": "Mallory [Ltd]"}', ["mallory [ltd]"]),
+        ('{"to": "Mallory\\u0020Smith"}', ["mallory smith", "u0020smith"]),
+        ('{"to": "Mallory  Smith"}', ["mallory smith"]),
+        # Between two arguments no text begins.
+        ('{"paid": true, "cc": null, "to": "Anna"}', ["anna"]),
+        # What a command quotes is a value, without the signs that escape its quotes.
+        (
+            '{"run": "echo \\"Mallory Smith\\" > out"}',
+            ["mallory smith", 'echo "mallory smith" > out'],
+        ),
+        ("{'to': 'Mallory Smith'}", ["mallory smith"]),
+        ('(to="Mallory Smith")', ["mallory smith"]),
+        ('["Mallory Smith"]', ["mallory smith"]),
+    ],
+)
+def test_arguments_are_read_as_they_are_meant(arguments: str, expected: list[str]) -> None:
+    assert values(f"send {arguments}", call=True) == expected
+
+
 @given(st.text(max_size=400), st.booleans())
 def test_values_are_distinct_and_long_enough(text: str, call: bool) -> None:
     found = values(text, call)
