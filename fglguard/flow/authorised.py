@@ -25,6 +25,9 @@ from fglguard.flow.normalisation import (
 )
 from fglguard.flow.number_words import in_digits
 
+MOST_PLACES = 1_000
+"""Of a value in a text that are looked at."""
+_CLOSING = ")]}>\"'.,:;!?_` "
 _JOINTS = frozenset(".@-+_")
 """Between two characters of words these belong to the same value."""
 _JOINTS_OF_DIGITS = frozenset(",:/")
@@ -60,7 +63,7 @@ class Authorised:
     """Whether a value is one that users wrote.
 
     Args:
-        text: All that users said so far.
+        text: What a user said at one time.
     """
 
     def __init__(self, text: str) -> None:
@@ -101,6 +104,8 @@ class Authorised:
         lengths = _lengths(value)
         if lengths is None or len(characters) < LEAST_SOLID or 2 * digits < len(characters):
             return False
+        if not any(characters in one for one in self._solid):
+            return False
         spaced = re.compile(rf"{_BETWEEN}*".join(map(re.escape, characters)))
         return any(
             _ends_there(text, value, *match.span())
@@ -117,6 +122,10 @@ class Authorised:
             _RANGE.sub(" ", _spelled(one)) for one in (self._text, *decoded(legible(self._text)))
         ]
         return list(dict.fromkeys(one for text in plain for one in _readings(text)))
+
+    @cached_property
+    def _solid(self) -> Sequence[str]:
+        return [solid(text) for text in self._texts]
 
     @cached_property
     def _groups(self) -> Sequence[Sequence[tuple[int, int]]]:
@@ -147,8 +156,11 @@ def _readings(text: str) -> Iterator[str]:
 
 
 def _places(value: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where a value stands in a text, `MOST_PLACES` at most; it may stand in longer ones too."""
     at = text.find(value) if value else -1
-    while at >= 0:
+    for _ in range(MOST_PLACES):
+        if at < 0:
+            return
         yield at, at + len(value)
         at = text.find(value, at + 1)
 
@@ -170,8 +182,13 @@ def _ends_there(text: str, value: str, at: int, end: int) -> bool:
         or _in_word(after[:1])
         or _joined(before, value[:1])
         or _joined(after[::-1], value[-1:])
-        # A folder or a site is more than what stands in it.
-        or ("/" in value and after[:1] in ("/", "?", "&") and _in_word(after[1:]))
+        # A folder or a site is more than what stands in it, and another one than its namesake.
+        or (
+            "/" in value
+            and after[:1] in tuple("/?&#;=~")
+            and text[end + 1 : end + 3].strip(_CLOSING)
+        )
+        or (value[:1] == "/" and before[-1:] in ("~", "."))
     )
 
 

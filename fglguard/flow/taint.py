@@ -1,7 +1,8 @@
 """Taint: values that entered through something untrusted and left by an agent's call.
 
-A value is the same however it is spelled (`fglguard.flow.normalisation`): in a result, in what
-the user said, and in what agents repeat.
+In results, and in what agents repeat, a value is the same however it is spelled
+(`fglguard.flow.normalisation`); what users said counts as theirs as they wrote it
+(`fglguard.flow.authorised`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ They count as one that came in by the span that sounds most like an instruction:
 until the guard stops reading gains nothing by it.
 """
 _APART = " \ue000 "
-"""Between what users said at different times: no value goes on past it."""
+"""Between a message's text and its tags: no value goes on past it."""
 _FIGURES = re.compile(r"[\d.,:/-]+")
 
 
@@ -46,9 +47,10 @@ class Taint:
 
     Attributes:
         value: The value, lower case.
-        span: The first untrusted span that holds it.
+        span: Of the untrusted spans that hold it, or what it leads to, the one that sounds most
+            like an instruction: who wants it used may well have told of it quietly before.
         likeness: How much that span sounds like an instruction.
-        source: Number of the message with the span.
+        source: Number of the first message that brought it in.
         message: Number of the agent's message.
         path: Who the value passed through: the source's sender, agents that repeated it in
             between, and the agent whose message it is. Ids, each once, in order.
@@ -67,9 +69,9 @@ class Ledger:
 
     def __init__(self) -> None:
         """Nothing said yet."""
-        self._asked = ""
-        self._authorised = Authorised("")
+        self._asked: list[Authorised] = []
         self._repeated: list[tuple[int, str]] = []
+        self._repeaters: frozenset[str] = frozenset()
         self._repeated_texts = SpelledTexts()
         self.asked_words: frozenset[str] = frozenset()
         self.spans = Spans()
@@ -77,8 +79,7 @@ class Ledger:
 
     def ask(self, text: str) -> None:
         """Take in what a user said: its values are authorised."""
-        self._asked += f"{text}{_APART}"
-        self._authorised = Authorised(self._asked)
+        self._asked.append(Authorised(text))
         self.asked_words |= words(text)
 
     def hear(
@@ -105,6 +106,7 @@ class Ledger:
     def repeat(self, number: int, said: Message) -> None:
         """Take in what an agent itself said, through which a value may have passed on."""
         self._repeated.append((number, said.sender))
+        self._repeaters |= {said.sender}
         self._repeated_texts.add([said.text])
 
     def taints(self, number: int, said: Message) -> list[Taint]:
@@ -113,11 +115,9 @@ class Ledger:
         foreign, unread = self._foreign(said)
         for text in foreign:
             if (brought := self._brought_in(text, said.sender)) is not None:
-                value, source = brought
-                path = self._path(value, source, said.sender)
-                found.append(
-                    Taint(text, source.text, source.likeness, source.message, number, path)
-                )
+                value, first, told = brought
+                path = self._path(value, first, said.sender)
+                found.append(Taint(text, told.text, told.likeness, first.message, number, path))
         strongest = self.spans.strongest(said.sender) if unread else None
         if strongest is not None:
             path = (strongest.sender, said.sender)
@@ -126,17 +126,23 @@ class Ledger:
             )
         return found
 
-    def _brought_in(self, text: str, reader: str) -> tuple[Value, Source] | None:
-        """By what a value came in, or what it leads to that is not the users'; None by nothing."""
+    def _is_authorised(self, value: str) -> bool:
+        return any(value in asked for asked in self._asked)
+
+    def _brought_in(self, text: str, reader: str) -> tuple[Value, Source, Source] | None:
+        """What of a value came in, first by what, and by what that sounds most like an instruction.
+
+        None where nothing brought it in, or where it leads to what is the users'.
+        """
         for one in (text, *leads_to(text)):
-            if one != text and one in self._authorised:
+            if one != text and self._is_authorised(one):
                 return None
             value = Value(one)
-            # The first span that holds it; else the first message.
-            source = self.spans.sources.first_holding(value, reader)
-            source = source or self._whole.first_holding(value, reader)
-            if source is not None:
-                return value, source
+            whole = next(self._whole.holding(value, reader), None)
+            if whole is not None:
+                # One that stands in no span that was kept counts as its message's strongest.
+                holders = [*self.spans.sources.holding(value, reader)] or [whole]
+                return value, holders[0], max(holders, key=lambda holder: holder.likeness)
         return None
 
     def _foreign(self, said: Message) -> tuple[list[str], bool]:
@@ -148,19 +154,23 @@ class Ledger:
         encoded = decoded(legible(said.text[:TEXT_CHARACTERS]))
         # A number of eight digits is base64 of something, too.
         inside = (values(one, False) for one in encoded if len(one) >= LEAST_INSIDE)
-        held = dict.fromkeys(chain(values(said.text, said.kind == "call"), *inside))
-        found = [value for value in held if value not in self._authorised]
-        too_long = len(said.text) > TEXT_CHARACTERS
-        if len(found) <= MOST_LOOKED_UP:
-            return found, too_long
-        ranked = sorted(
-            range(len(found)), key=lambda place: _FIGURES.fullmatch(found[place]) is not None
+        held = list(dict.fromkeys(chain(values(said.text, said.kind == "call"), *inside)))
+        places = sorted(
+            range(len(held)), key=lambda place: _FIGURES.fullmatch(held[place]) is not None
         )
-        return [found[place] for place in sorted(ranked[:MOST_LOOKED_UP])], True
+        foreign = (place for place in places if not self._is_authorised(held[place]))
+        found = list(islice(foreign, MOST_LOOKED_UP + 1))
+        unread = len(found) > MOST_LOOKED_UP or len(said.text) > TEXT_CHARACTERS
+        return [held[place] for place in sorted(found[:MOST_LOOKED_UP])], unread
 
     def _path(self, value: Value, source: Source, last: str) -> tuple[str, ...]:
-        repeated = (self._repeated[place] for place in self._repeated_texts.holding(value))
-        between = [sender for number, sender in repeated if number > source.message]
+        between: dict[str, None] = {}
+        for place in self._repeated_texts.holding(value):
+            number, sender = self._repeated[place]
+            if number > source.message:
+                between[sender] = None
+                if len(between) == len(self._repeaters):
+                    break
         return tuple(dict.fromkeys([source.sender, *between, last]))
 
 

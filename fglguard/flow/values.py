@@ -12,12 +12,12 @@ TEXT_CHARACTERS = 64_000
 # Every repetition is bounded: who writes the text must not choose how long a search takes.
 # With each kind of value the character that none of them is without.
 _KINDS = (
-    ("@", r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,190}"),  # mail addresses
+    ("@", r"(?<![\w.+-])\w[\w.+'-]{0,63}@[\w-]{1,63}\.[\w.-]{1,190}"),  # mail addresses
     (":", r"https?://[^\s'\"<>)\]}]{1,500}"),  # links
     (".", r"www\.[^\s'\"<>)\]}]{1,500}"),
     ("0", r"\b[A-Z]{2}\d{6,40}\w{0,40}"),  # account numbers
     ("/", r"(?:/[\w.-]{1,100}){2,20}"),  # paths
-    (".", r"\b[\w-]{1,100}\.[A-Za-z]\w{1,4}\b"),  # file and host names
+    (".", r"\b(?:[\w-]{1,100}\.){1,8}[A-Za-z]\w{1,4}\b(?![.-]\w)"),  # file and host names
     ("0", r"\b\d[\d.,:-]{2,60}\b"),  # numbers, dates, times
     ("0", r"\b(?=\w{0,99}\d)(?=\w{0,99}[A-Za-z])\w{4,100}\b"),  # identifiers of letters and digits
     ("#", r"#\w{1,100}"),  # channels and tags
@@ -38,9 +38,10 @@ _EDGES = ".,:- "
 def values(text: str, call: bool) -> list[str]:
     """Values in a text, lower case, each once, in order of appearance.
 
-    Addresses, links, account-like identifiers, paths, file names, numbers of at least three
-    characters, identifiers of letters and digits; of a call also every quoted argument of 4 to 80
-    characters.
+    Addresses, links, account-like identifiers, paths, file and host names, numbers of at least
+    three characters, identifiers of letters and digits; of a call also every quoted argument of 4
+    to 80 characters, of two where they are not all ASCII, and names of arguments that are several
+    words.
 
     Args:
         text: A message.
@@ -53,7 +54,7 @@ def values(text: str, call: bool) -> list[str]:
     found: dict[str, None] = {}
     for _, raw in sorted(matches):
         value = raw.strip(_EDGES).lower()
-        if len(value) >= LEAST_CHARACTERS:
+        if len(value) >= (LEAST_CHARACTERS if value.isascii() else 2):
             found[value] = None
     return list(found)
 
@@ -62,9 +63,11 @@ def _arguments(text: str, start: int) -> Iterator[tuple[int, str]]:
     """Quoted arguments of a call, and where they stand; also what is quoted within them."""
     for match in _STRING.finditer(text, start):
         raw, names = match.groups()
-        if names is None and len(raw) >= _ARGUMENT.start:
+        # A name of several words is one that data have, not the tool.
+        if names is None or " " in raw:
             said = _unescaped(raw)
-            if len(said) in _ARGUMENT and "\n" not in said:
+            short = len(said) < _ARGUMENT.start and (said.isascii() or len(said) < 2)
+            if len(said) < _ARGUMENT.stop and not short and "\n" not in said:
                 yield match.start(), " ".join(said.split())
             yield from ((match.start(), quoted[2]) for quoted in _QUOTED.finditer(said))
     outside = _STRING.sub(lambda match: " " * len(match.group()), text[start:])

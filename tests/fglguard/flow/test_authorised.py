@@ -101,6 +101,11 @@ def test_what_the_user_wrote_is_authorised(said: str, value: str) -> None:
         (f"pay {ACCOUNT} 100 EUR", "0130 00 100"),
         ("pay 1001,50", "1001,5"),
         ("post to kim_smith", "kim"),
+        ("remove /home/kim/*.tmp", "/home/kim"),
+        ("read /home/kim/.ssh/id_rsa", "/home/kim"),
+        ("read ~/tmp/x", "/tmp/x"),
+        ("read ../../etc/passwd", "/etc/passwd"),
+        ("see https://bank.example.com/pay#a", "https://bank.example.com/pay"),
         ("", "kim@example.com"),
     ],
 )
