@@ -23,7 +23,7 @@ from fglguard.utterances import Utterances
 
 GRAPH_FORMAT = 1
 """Part of every settings fingerprint: raise it when the same episode would give another graph."""
-FLOW_FORMAT = 4
+FLOW_FORMAT = 5
 """The same of the flow features alone."""
 
 NodeFeature = Literal["mean", "last", "mean_last"]

@@ -1,9 +1,10 @@
-"""Encodings undone: what a text holds in percent encoding, hexadecimal or base64."""
+"""Encodings undone: percent encoding, escapes of HTML and JSON, hexadecimal, base64."""
 
 import base64
 import binascii
 import re
 from collections.abc import Iterator
+from html import unescape
 from urllib.parse import unquote
 
 LEAST_ENCODED = 8
@@ -13,8 +14,14 @@ LEAST_LINE = 32
 MOST_LAYERS = 4
 """Encodings of one another that are undone; what is wrapped deeper is not read."""
 
-# `%41`, or `%2541` where the sign itself is encoded.
-_PERCENT = re.compile(r"(?:%(?:25)?[0-9a-fA-F]{2}){2,}")
+# `%41`, and the word that it stands in.
+_PERCENT = re.compile(r"[^\s%]{0,200}(?:%[0-9a-fA-F]{2}[^\s%]{0,200}){1,200}")
+# `&#64;` or `\\u0040`, and the word that it stands in.
+_ENTITY = re.compile(
+    r"[^\s&]{0,200}(?:&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,8});[^\s&]{0,200}){1,50}"
+)
+_ESCAPE = re.compile(r"[^\s\\]{0,200}(?:\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})[^\s\\]{0,200}){1,50}")
+_ESCAPED = re.compile(r"\\[ux]([0-9a-fA-F]{4}|[0-9a-fA-F]{2})")
 _HEXADECIMAL = re.compile(rf"\b(?:[0-9a-fA-F]{{2}}){{{LEAST_ENCODED // 2},}}\b")
 # Words in small letters, with a capital at most, are taken for words.
 _BASE64 = re.compile(
@@ -30,10 +37,10 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def decoded(text: str) -> list[str]:
-    """What is encoded in a text and decodes to printable text, and what is encoded in that.
+    r"""What is encoded in a text and decodes to printable text, and what is encoded in that.
 
-    Encodings are percent, hexadecimal and base64, also folded into lines; up to `MOST_LAYERS` of
-    one another.
+    Encodings are percent, escapes of HTML (`&#64;`) and JSON (`\u0040`), hexadecimal and base64,
+    also folded into lines; up to `MOST_LAYERS` of one another.
     """
     found: list[str] = []
     layer = [text]
@@ -46,6 +53,14 @@ def decoded(text: str) -> list[str]:
 def _once(text: str) -> Iterator[str]:
     if "%" in text:
         yield from (unquote(match.group()) for match in _PERCENT.finditer(text))
+    if "&" in text:
+        found = ((match.group(), unescape(match.group())) for match in _ENTITY.finditer(text))
+        yield from (plain for escaped, plain in found if plain != escaped)
+    if "\\" in text:
+        yield from (
+            _ESCAPED.sub(lambda one: chr(int(one[1], 16)), match.group())
+            for match in _ESCAPE.finditer(text)
+        )
     yield from (_readable(bytes.fromhex(match.group())) for match in _HEXADECIMAL.finditer(text))
     yield from (_readable(_unbase64(match.group())) for match in _BASE64.finditer(text))
     for match in _LINES.finditer(text):

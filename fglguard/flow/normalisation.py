@@ -29,6 +29,9 @@ _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _WRITTEN_AT = re.compile(r"\s{0,4}[(\[{]\s{0,4}at\s{0,4}[)\]}]\s{0,4}")
 _WRITTEN_DOT = re.compile(r"\s{0,4}[(\[{]\s{0,4}dot\s{0,4}[)\]}]\s{0,4}")
+# Only in full: "at" alone stands everywhere.
+_SPOKEN = re.compile(r"(?<=\w)\s{1,4}at\s{1,4}([\w-]{1,63})\s{1,4}dot\s{1,4}(?=\w)")
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _SEPARATORS = re.compile(r"[\W_]+")
 _ASCII_SEPARATORS = {code: None for code in range(128) if not chr(code).isalnum()}
 PLAIN_WORDS = re.compile(r"[^\W\d_]+(?:[\s,'-]+[^\W\d_]+)*")
@@ -40,20 +43,26 @@ def legible(text: str) -> str:
     return text if text.isascii() else _INVISIBLE.sub("", text.translate(_TAGS))
 
 
+def compatible(text: str) -> str:
+    """Lower case, compatibility characters (NFKC) and the digits of all scripts in one spelling."""
+    text = text.lower()
+    if text.isascii():
+        return text
+    text = legible(unicodedata.normalize("NFKC", text)).lower()
+    return _OTHER_DIGIT.sub(lambda one: str(unicodedata.decimal(one.group())), text)
+
+
 def folded(text: str) -> str:
     """Lower case, in one spelling; of plain ASCII only the case and written-out signs change."""
-    text = text.lower()
-    if not text.isascii():
-        text = legible(unicodedata.normalize("NFKC", text)).lower()
-        text = text.translate(_LOOK_ALIKES)
-    return signs_put_back(text)
+    text = compatible(text)
+    return signs_put_back(text if text.isascii() else text.translate(_LOOK_ALIKES))
 
 
 def signs_put_back(text: str) -> str:
     """A text in lower case with the at signs and dots that are written out as signs."""
     # Most texts have neither, and looking for a word is much faster than for a pattern.
     if "at" in text and "dot" in text:
-        text = _WRITTEN_DOT.sub(".", _WRITTEN_AT.sub("@", text))
+        text = _SPOKEN.sub(r"@\1.", _WRITTEN_DOT.sub(".", _WRITTEN_AT.sub("@", text)))
     return text
 
 

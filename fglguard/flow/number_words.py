@@ -14,6 +14,8 @@ _VALUES = {word: value for value, word in enumerate(_UNITS)} | {
 }
 TOO_LARGE = 1_000_000_000
 """Numbers from here on are not put into words."""
+BEYOND = 10**18
+"""Numbers from here on are not read from words."""
 
 _WORD = "|".join(sorted((*_VALUES, *_SCALES), key=len, reverse=True))
 _RUN = re.compile(rf"\b(?:{_WORD})(?:[\s,-]{{1,4}}(?:and\s{{1,4}})?(?:{_WORD})\b)+")
@@ -50,21 +52,30 @@ def in_digits(text: str) -> str:
 
 
 def _digits(run: list[str]) -> str:
-    return str(_sum(run)) if any(word in _SCALES for word in run) else _side_by_side(run)
+    return _sums(run) if any(word in _SCALES for word in run) else _side_by_side(run)
 
 
-def _sum(run: list[str]) -> int:
-    """Each scale multiplies what stands before it since the last larger one."""
+def _sums(run: list[str]) -> str:
+    """Each scale multiplies what stands before it since the last larger one.
+
+    Where a number would become `BEYOND`, another one begins: nobody can make it as long as the
+    text.
+    """
+    numbers = [0]
     total = group = 0
     for word in run:
         if word == "hundred":
             group = (group or 1) * _SCALES[word]
         elif word in _SCALES:
-            total += (group or 1) * _SCALES[word]
-            group = 0
+            total, group = total + (group or 1) * _SCALES[word], 0
         else:
             group += _VALUES[word]
-    return total + group
+        if total + group >= BEYOND:
+            total, group = 0, _SCALES.get(word, _VALUES.get(word, 0))
+            numbers.append(group)
+        else:
+            numbers[-1] = total + group
+    return " ".join(map(str, numbers))
 
 
 def _side_by_side(run: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,10 +57,10 @@ class Sources:
         self._sources = [self._sources[place] for place in places]
         self._texts.keep(places)
 
-    def first_holding(self, value: Value, reader: str) -> Source | None:
-        """The first that holds a value and is not the reader's own."""
+    def holding(self, value: Value, reader: str) -> Iterator[Source]:
+        """Those that hold a value and are not the reader's own, in order."""
         found = (self._sources[place] for place in self._texts.holding(value))
-        return next((source for source in found if source.sender != reader), None)
+        return (source for source in found if source.sender != reader)
 
 
 class Spans:

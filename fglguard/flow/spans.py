@@ -31,6 +31,15 @@ def plain_text(text: str) -> str:
     return " ".join(text.split())
 
 
+def inside_tags(text: str) -> str:
+    """What `plain_text` leaves out: a text's tags, one after another, as they stand there.
+
+    An address or a link in angle brackets looks like a tag, and the link that a page shows other
+    words for stands in one.
+    """
+    return " ".join(_TAG.findall(legible(text))) if "<" in text else ""
+
+
 def _said_by_tag(tag: re.Match[str]) -> str:
     quoted = ("".join(pair) for pair in _ATTRIBUTE.findall(tag.group()))
     return " ".join(["", *(text for text in quoted if len(text.split()) >= LEAST_WORDS), ""])

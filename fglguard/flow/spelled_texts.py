@@ -61,9 +61,10 @@ class SpelledTexts:
         encoded = bool(decoded(legible(_APART.join(new))))
         for text in new:
             one = Spellings(text, encoded)
-            plain.append(one.plain + _AFTER)
-            folded.append(one.folded + _AFTER)
-            solid.append(one.solid + _AFTER)
+            # All three before any is kept: they must stay of one length, whatever goes wrong.
+            spelled = one.plain + _AFTER, one.folded + _AFTER, one.solid + _AFTER
+            for texts, words in zip((plain, folded, solid), spelled, strict=True):
+                texts.append(words)
 
 
 class _Joined:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fglguard.episode import Episode
+from fglguard.flow.authorised import Authorised
 from fglguard.flow.values import values
 
 Writing = Callable[[str], str]
@@ -46,15 +47,15 @@ class Injection:
 def carried_values(episode: Episode, injection: Injection) -> list[str]:
     """The payload's values that a later call of an agent uses, as the payload spells them.
 
-    Values that the user's text holds too are left out, and so are parts of other values.
+    Values that are the user's too are left out, and so are parts of other values.
     """
     kinds = episode.kinds
-    asked = " ".join(m.text for m in episode.messages if kinds[m.sender] == "user").lower()
+    asked = [Authorised(m.text) for m in episode.messages if kinds[m.sender] == "user"]
     found: dict[str, None] = {}
     for number in later_calls(episode, injection):
         for value in values(episode.messages[number].text, call=True):
             match = spelled(value).search(injection.payload)
-            if match and value not in asked:
+            if match and not any(value in one for one in asked):
                 found[match.group()] = None
     whole = [v for v in found if not any(v != w and v.lower() in w.lower() for w in found)]
     return sorted(whole, key=injection.payload.find)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fglguard.flow.number_words import TOO_LARGE, in_digits, in_words
+from fglguard.flow.number_words import BEYOND, TOO_LARGE, in_digits, in_words
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,21 @@ def test_a_number_in_words_and_back(number, words) -> None:
         ("someone two-faced", "someone two-faced"),
         ("one of two", "one of two"),
         ("seventy", "seventy"),
+        ("hundred hundred two", "10002"),
     ],
 )
 def test_runs_of_number_words(text, digits) -> None:
     assert in_digits(text) == digits
+
+
+@pytest.mark.parametrize("word", ["hundred", "million", "one"])
+def test_no_run_of_words_becomes_a_number_as_long_as_it(word) -> None:
+    """Whoever writes a page may write such a run, and Python refuses to print numbers so long.
+
+    Side by side, ones are no amount but as many digits.
+    """
+    found = in_digits(" ".join([word] * 5_000))
+    assert len(found) == 5_000 if word == "one" else int(max(found.split(), key=len)) < BEYOND
 
 
 @pytest.mark.parametrize("number", [-1, TOO_LARGE])

@@ -12,6 +12,7 @@ from fglguard.flow.spans import (
     MOST_CHARACTERS,
     MOST_SPANS,
     chosen,
+    inside_tags,
     plain_text,
     spans,
 )
@@ -84,13 +85,25 @@ def test_too_many_spans_are_thinned_evenly_but_none_that_directs() -> None:
         "at(",
         "1 ",
         "11-22 ",
+        "hundred ",
+        "one ",
+        "&#64;",
+        "\\u0040",
+        "%41a",
+        '"',
+        '\\"',
+        "a at b dot ",
+        "\u738ba",
+        "1001,1002,",
     ],
 )
 def test_hostile_repetitions_are_cut_in_bounded_work(piece: str) -> None:
     """Half a megabyte of each, the longest message there is; a quadratic search would not end."""
     text = (piece * MAX_TEXT_BYTES)[:MAX_TEXT_BYTES]
     assert len(chosen(spans(plain_text(text)))) <= MOST_SPANS
+    inside_tags(text)
     assert len(values(text, call=True)) <= TEXT_CHARACTERS
+    assert len(values(f"run {{{text}", call=True)) <= TEXT_CHARACTERS
     texts = SpelledTexts()
     texts.add([text])
     list(texts.holding(Value("gb29160016319268")))
