@@ -223,8 +223,8 @@ class Guard:
         """The verdict on what is about to be said; what may go out counts as said.
 
         Whatever goes wrong becomes a verdict of status `error` with the decision of `on_error`.
-        Asked again about what was let out, under the same id and with nothing said since, it gives
-        the same verdict again.
+        Asked again about what was let out, under the same id and with nothing observed since, it
+        gives the same verdict again.
 
         Args:
             event: The answer, or the tool call.

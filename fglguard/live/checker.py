@@ -125,8 +125,9 @@ class Checker:
     def check(self, event: Event, can_rewrite: bool, attempt: Attempt) -> Verdict:
         """The verdict on what is about to be said; what may go out counts as said.
 
-        Asked again about what was let out, under the same id and with nothing said since, it gives
-        the same verdict again: an answer was lost, or a graph's step began anew.
+        Asked again about what was let out, under the same id and with nothing observed since, it
+        gives the same verdict again: an answer was lost, or a graph's step began anew, with all
+        that was checked in it.
 
         What goes out although it could not be judged (`on_error`, shadow mode) is taken in like
         all else, or leaves a gap.
@@ -152,9 +153,9 @@ class Checker:
         began: float,
     ) -> Verdict:
         try:
-            if episode.passed is not None and episode.said_last(event):
+            if (passed := episode.verdict_again(event)) is not None:
                 attempt.commit()
-                return episode.passed
+                return passed
             verdict = self._check(event, episode, can_rewrite, began)
         except TimeLimitError:
             raise
@@ -189,8 +190,7 @@ class Checker:
             episode.rewrite_asked.add(event.sender)
         if ready is not None:
             episode.take(event, ready)
-        episode.let_out(event)
-        episode.passed = verdict
+        episode.let_out(event, verdict)
         if event.kind == "say" and event.receivers:
             episode.rewrite_asked.discard(event.sender)
 

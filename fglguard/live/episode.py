@@ -37,7 +37,7 @@ class LiveEpisode:
         messages: How many were said.
         bytes: Of their texts and ids.
         rewrite_asked: Agents whose answer that is due has been sent back once.
-        passed: The verdict that let out what was said last; None where none did.
+        passed: By id, the verdicts that let out what was said since anything else was.
         gaps: What was said and could not be taken in.
 
     Args:
@@ -59,8 +59,7 @@ class LiveEpisode:
         self.messages = 0
         self.bytes = 0
         self.rewrite_asked: set[str] = set()
-        self.passed: Verdict | None = None
-        self._last_id: str | None = None
+        self.passed: dict[str, Verdict] = {}
         self._let_out: set[str] = set()
         self.gaps = Gaps()
         self._vectors = vectors
@@ -130,10 +129,25 @@ class LiveEpisode:
             raise ReusedIdError(f"id: {shown(event.id)} was used for another event before")
         return True
 
-    def let_out(self, event: Event) -> None:
-        """Remember that an event which was taken in did not come in by being observed."""
+    def let_out(self, event: Event, verdict: Verdict | None = None) -> None:
+        """Remember that an event which was taken in did not come in by being observed.
+
+        Args:
+            event: What went out.
+            verdict: By which; None: by a person's word.
+        """
         if event.id is not None:
             self._let_out.add(event.id)
+            if verdict is not None:
+                self.passed[event.id] = verdict
+
+    def verdict_again(self, event: Event) -> Verdict | None:
+        """The verdict that let an event out, if nothing was observed since; None without one.
+
+        Raises:
+            ReusedIdError: As `taken`.
+        """
+        return self.passed.get(event.id or "") if self.taken(event) else None
 
     def was_let_out(self, event: Event) -> bool:
         """Whether this event was, by its id.
@@ -142,14 +156,6 @@ class LiveEpisode:
             ReusedIdError: As `taken`.
         """
         return self.taken(event) and event.id in self._let_out
-
-    def said_last(self, event: Event) -> bool:
-        """Whether an event has been taken in, by its id, and nothing after it.
-
-        Raises:
-            ReusedIdError: As `taken`.
-        """
-        return self.taken(event) and event.id == self._last_id
 
     def require_agents_own(self, event: Event) -> None:
         """Raise EpisodeError for what no agent is about to say or to call."""
@@ -191,6 +197,7 @@ class LiveEpisode:
             raise untaken from error
         if ready is not None:
             self.take(event, ready)
+            self.passed.clear()
         elif event.id is not None:
             self.gaps.close_of(event.id)
         if instead_of is not None and instead_of in self.gaps:
@@ -199,7 +206,7 @@ class LiveEpisode:
 
     def leave_gap(self, why: str, event_id: str | None = None) -> str:
         """Something was said that is not taken in; returns the gap's name."""
-        self.passed = None
+        self.passed.clear()
         return self.gaps.leave(why, event_id)
 
     def ready(self, event: Event) -> Ready:
@@ -220,7 +227,7 @@ class LiveEpisode:
         except Exception as error:
             self.gaps.give_up(f"{type(error).__name__} while a message was taken in")
             raise
-        self._last, self._last_id, self.passed = ready.message, event.id, None
+        self._last = ready.message
         self.messages += 1
         self.bytes += size
         if event.id is not None:

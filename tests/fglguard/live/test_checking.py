@@ -191,6 +191,19 @@ def test_an_event_sent_twice_is_taken_once(make_guard) -> None:
         guard.observe(asked(text="something else", id="1"))
 
 
+def test_calls_of_one_step_get_their_verdicts_again_whatever_their_order(make_guard) -> None:
+    """A graph's step that is begun anew asks about each of its calls again."""
+    guard = make_guard(policy=Policy(calls=True))
+    guard.observe(asked())
+    calls = [call(f'mail {{"to": "kim{n}"}}', id=str(n)) for n in range(3)]
+    first = [guard.check(one) for one in calls]
+    assert {verdict.decision for verdict in first} == {"allow"}
+    assert [guard.check(one) for one in reversed(calls)] == first[::-1]
+    assert messages_of(guard) == 4
+    guard.observe(Event("e", "mail", "sent", ("helper",), "result"))
+    assert {guard.check(one).status for one in calls} == {"error"}
+
+
 def test_what_was_let_out_is_let_out_again_until_something_else_is_said(make_guard) -> None:
     """A retry gets the verdict that was lost; a replay later, or of another text, goes nowhere."""
     guard = make_guard()
