@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fglguard.corpora.fields import call_text
@@ -18,6 +18,7 @@ from fglguard.integrations.packages import missing_package
 try:
     from autogen_core import AgentId, DropMessage, FunctionCall, MessageContext
     from autogen_core.models import FunctionExecutionResult
+    from pydantic import BaseModel
 except ImportError as error:
     raise missing_package("autogen_core", "autogen-core>=0.7") from error
 
@@ -28,10 +29,11 @@ class GuardHandler:
     """Takes in what agents send each other, and drops calls and answers that are held back.
 
     It is an AutoGen `InterventionHandler`: give it to `SingleThreadedAgentRuntime`. Checked are
-    calls of tools (a `FunctionCall` that is sent), and what agents of `answers` send, publish or
-    respond. AutoGen then raises `MessageDroppedException` where the sender waits for a reply, and
-    the message is gone where it does not; there is no rewrite. A message that can't be taken in is
-    held back likewise, unless the policy's `on_error` is `allow`.
+    calls of tools (every `FunctionCall` that is sent, published or given back, also within another
+    message), and what agents of `answers` send, publish or respond. AutoGen then raises
+    `MessageDroppedException` where the sender waits for a reply, and the message is gone where it
+    does not; there is no rewrite. A message that can't be taken in is held back likewise, unless
+    the policy's `on_error` is `allow`.
 
     Args:
         guard: The guard; its policy should have `calls=True`.
@@ -62,15 +64,13 @@ class GuardHandler:
         self._user = user
         self._text_of = text_of or message_text
         self._calls: dict[str, tuple[str, str]] = {}
+        self._told: set[str] = set()
 
     async def on_send(
         self, message: Any, *, message_context: MessageContext, recipient: AgentId
     ) -> Any:
         """What is sent to one agent; a call of a tool is checked before the tool runs."""
         sender = self._name(message_context.sender)
-        if isinstance(message, FunctionCall):
-            self._calls[message.id] = sender, message.name
-            return await self._checked(message, self._call(sender, message))
         return await self._passed(message, sender, (recipient.type,))
 
     async def on_publish(self, message: Any, *, message_context: MessageContext) -> Any:
@@ -86,7 +86,10 @@ class GuardHandler:
         return await self._passed(message, sender.type, (self._name(recipient),))
 
     async def _passed(self, message: Any, sender: str, receivers: tuple[str, ...]) -> Any:
-        text = self._text_of(message)
+        for call in calls_in(message):
+            if not await self._may_call(sender, call, call is message):
+                return DropMessage
+        text = None if isinstance(message, FunctionCall) else self._text_of(message)
         if text is None or not text.strip():
             return message
         event = Event(
@@ -96,15 +99,39 @@ class GuardHandler:
             return await self._checked(message, event)
         return await self._observed(message, event)
 
+    async def _may_call(self, sender: str, call: FunctionCall, made: bool) -> bool:
+        """Whether a call passes: one that was told in a message is made once without a check.
+
+        Args:
+            sender: Who makes the call, or tells of it.
+            call: The call.
+            made: Whether it is made by this message, not told within it.
+        """
+        self._calls[call.id] = sender, call.name
+        event = self._call(sender, call)
+        if self._gate.guard.was_let_out(event) and (not made or call.id in self._told):
+            if made:
+                self._told.remove(call.id)
+            return True
+        if (await self._gate.acheck((), event)).blocked:
+            return False
+        if not made:
+            self._told.add(call.id)
+        return True
+
     async def _checked(self, message: Any, event: Event) -> Any:
         verdict = await self._gate.acheck((), event)
         return DropMessage if verdict.blocked else message
 
     async def _observed(self, message: Any, event: Event) -> Any:
         error = await self._gate.aobserve([event])
-        if error is not None and self._gate.failure(event, error).blocked:
-            return DropMessage
-        return message
+        if error is None:
+            return message
+        if not self._gate.failure(event, error).blocked:
+            return message
+        # It reaches nobody, so that nothing that anybody read is missing.
+        await self._gate.awithheld(event, error)
+        return DropMessage
 
     def _call(self, sender: str, call: FunctionCall) -> Event:
         tool = f"tool:{call.name}"
@@ -137,6 +164,31 @@ class GuardHandler:
 
     def _kinds(self, names: Sequence[str]) -> Mapping[str, AgentKind]:
         return {name: "user" if name == self._user else "agent" for name in names}
+
+
+def calls_in(message: Any, depth: int = 8) -> Iterator[FunctionCall]:
+    """Every call of a tool in a message: itself, or in its fields, lists and mappings.
+
+    Raises:
+        EpisodeError: It holds others to more than `depth` levels: what is in there is not known.
+    """
+    if isinstance(message, FunctionCall):
+        yield message
+        return
+    if isinstance(message, Mapping):
+        inner: Iterable[Any] = message.values()
+    elif isinstance(message, list | tuple | set | frozenset):
+        inner = message
+    elif isinstance(message, BaseModel):
+        inner = [value for _, value in message]
+    elif dataclasses.is_dataclass(message) and not isinstance(message, type):
+        inner = [getattr(message, field.name) for field in dataclasses.fields(message)]
+    else:
+        return
+    if not depth:
+        raise EpisodeError("message: expected at most 8 levels of fields, got more")
+    for one in inner:
+        yield from calls_in(one, depth - 1)
 
 
 def message_text(message: Any) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from fglguard.errors import SettingsError
@@ -53,6 +53,7 @@ class ChatGuard:
         episode: Gives the episode's id.
         rewriter: Asked for one rewrite of an answer that is held back.
         messages_key: Where a graph's state has its messages.
+        checked_apart: Agents whose answers a node of their own checks.
     """
 
     gate: Gate
@@ -60,6 +61,7 @@ class ChatGuard:
     episode: EpisodeOf = thread_of
     rewriter: Rewriter | None = None
     messages_key: str = "messages"
+    checked_apart: set[str] = field(default_factory=set)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutput]
@@ -77,21 +79,61 @@ class ChatGuard:
         verdict = await self.gate.acheck(said, event)
         return _refusal(request, verdict) if verdict.blocked else await handler(request)
 
-    def before(self, messages: Sequence[AnyMessage], config: RunnableConfig) -> Iterator[Event]:
+    def before(
+        self, messages: Sequence[AnyMessage], config: RunnableConfig, end: int | None = None
+    ) -> Iterator[Event]:
         """What was said before, as events; a message that can't be one raises when it is reached.
+
+        Args:
+            messages: All messages of the conversation.
+            config: The run's.
+            end: Place of the first message that does not count.
 
         Raises:
             SettingsError: The run belongs to no episode.
         """
-        return self.speakers.events(messages, self.episode(config))
+        episode = self.episode(config)
+        awaiting = self._awaiting(messages, episode) if self.checked_apart else ()
+        return self.speakers.events(messages[:end], episode, awaiting)
+
+    def stands(self, event: Event) -> bool:
+        """Whether an answer was settled before; the safe message tells nobody anything."""
+        guard = self.gate.guard
+        return event.text == guard.policy.safe_message or guard.was_let_out(event)
+
+    def messages(self, state: Any) -> list[AnyMessage]:
+        """A graph's messages, whatever its state is: a mapping, a model, or they themselves."""
+        if isinstance(state, list):
+            return state
+        if isinstance(state, Mapping):
+            return list(state[self.messages_key])
+        return list(getattr(state, self.messages_key))
+
+    def _awaiting(self, messages: Sequence[AnyMessage], episode: str) -> set[int]:
+        """Answers that agents ended the messages with and that a node of their own will check.
+
+        Those that ran side by side are checked in any order, and none is said before it is.
+        """
+        found = set()
+        for place in range(len(messages) - 1, -1, -1):
+            message = messages[place]
+            if not isinstance(message, AIMessage):
+                break
+            if message.name not in self.checked_apart or message.tool_calls or not message.content:
+                continue
+            if not self.stands(self.speakers.answer(episode, message)):
+                found.add(place)
+        return found
 
     def _call(self, request: ToolCallRequest) -> tuple[Iterator[Event], Event]:
-        state, config = request.state, request.runtime.config
-        messages = state[self.messages_key] if isinstance(state, dict) else state
+        config = request.runtime.config
+        messages = self.messages(request.state)
         calling = position_of_call(messages, request.tool_call["id"])
         speaker = self.speakers.speaker(messages[calling])
-        event = self.speakers.call(self.episode(config), speaker, request.tool_call)
-        return self.before(messages[: calling + 1], config), event
+        event = self.speakers.call(
+            self.episode(config), speaker, messages[calling], request.tool_call
+        )
+        return self.before(messages, config, calling + 1), event
 
 
 def position_of_call(messages: Sequence[AnyMessage], call_id: str | None) -> int:

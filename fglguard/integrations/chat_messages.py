@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ try:
         AnyMessage,
         BaseMessage,
         HumanMessage,
+        SystemMessage,
         ToolCall,
         ToolMessage,
     )
@@ -52,45 +53,62 @@ class Speakers:
     user: str = "user"
     agent: str | None = None
 
-    def events(self, messages: Sequence[AnyMessage], episode: str) -> Iterator[Event]:
+    def events(
+        self, messages: Sequence[AnyMessage], episode: str, awaiting: Container[int] = ()
+    ) -> Iterator[Event]:
         """What was said, in order. System prompts are the setting, and no part of it.
 
-        A tool call counts as made once its result is there.
+        A tool call counts as made once its result is there. The ids that models give calls may
+        begin anew with each of their messages, so that a call is known by its message's too.
+
+        Args:
+            messages: A conversation's.
+            episode: Its id.
+            awaiting: Places of messages of agents that have not been checked yet.
 
         Raises:
-            EpisodeError: A speaker is unknown, a result belongs to no call, or a message has no id:
-                it would be taken in again with every step.
+            EpisodeError: A speaker is unknown, a result belongs to no call, a message is of a kind
+                that is not known here, or has no id: it would be taken in again with every step.
         """
-        calls: dict[str, tuple[str, ToolCall]] = {}
-        done = {m.tool_call_id for m in messages if isinstance(m, ToolMessage) and not refused(m)}
-        for message in messages:
+        done = _answered(messages)
+        calls: dict[str, tuple[Event, str]] = {}
+        for place, message in enumerate(messages):
             if isinstance(message, HumanMessage | AIMessage):
                 speaker = self.speaker(message)
                 text = content_text(message.content, of_agent=isinstance(message, AIMessage))
-                if text.strip():
+                if text.strip() and place not in awaiting:
                     yield self._say(episode, speaker, text, message)
                 for call in message.tool_calls if isinstance(message, AIMessage) else ():
-                    calls[str(call["id"])] = speaker, call
-                    if call["id"] in done:
-                        yield self.call(episode, speaker, call)
-            elif isinstance(message, ToolMessage) and not refused(message):
-                yield self._result(episode, calls, message)
+                    event = self.call(episode, speaker, message, call)
+                    calls[str(call["id"])] = event, speaker
+                    if (place, call["id"]) in done:
+                        yield event
+            elif isinstance(message, ToolMessage):
+                if not refused(message):
+                    yield self._result(calls, message)
+            elif not isinstance(message, SystemMessage):
+                raise EpisodeError(
+                    f"message.type: expected human, ai, tool or system, got {shown(message.type)}"
+                )
 
     def speaker(self, message: BaseMessage) -> str:
         """Id of who says a human or an AI message.
 
         Raises:
-            EpisodeError: It has a name that nobody here has: whose words they are is not guessed.
+            EpisodeError: It has a name that nobody here has, or an agent's message the user's:
+                whose words they are is not guessed.
         """
-        if isinstance(message, HumanMessage) and "lc_source" in message.additional_kwargs:
+        human = isinstance(message, HumanMessage)
+        if human and "lc_source" in message.additional_kwargs:
             return CONTEXT
-        if message.name is not None and message.name in self.hears:
-            return message.name
-        if isinstance(message, HumanMessage) and message.name is None:
+        if message.name in self.hears and (human or message.name != self.user):
+            return str(message.name)
+        if human and message.name is None:
             return self.user
-        if isinstance(message, HumanMessage) or self.agent is None:
+        if human or self.agent is None or message.name == self.user:
             raise EpisodeError(
-                f"message.name: expected one of {', '.join(self.hears)}, got {shown(message.name)}"
+                f"message.name: expected one of {', '.join(self.hears)} for a message of kind "
+                f"{message.type}, got {shown(message.name)}"
             )
         return self.agent
 
@@ -109,8 +127,8 @@ class Speakers:
         whole = "\n".join(part for part in told if part.strip())
         return replace(event, text=whole, id=f"{message.id}:structured")
 
-    def call(self, episode: str, speaker: str, call: ToolCall) -> Event:
-        """A call of a tool."""
+    def call(self, episode: str, speaker: str, message: BaseMessage, call: ToolCall) -> Event:
+        """A call of a tool, in an agent's message."""
         tool = f"tool:{call['name']}"
         return Event(
             episode,
@@ -119,36 +137,35 @@ class Speakers:
             (tool,),
             kind="call",
             agents=self._kinds(tool),
-            id=call["id"],
+            id=f"{_id_of(message)}:{call['id']}",
             tool=call["name"],
         )
 
+    def told_by_tool(self, episode: str, speaker: str, message: ToolMessage) -> Event:
+        """A tool's result that goes out as an agent's answer."""
+        text = content_text(message.content).strip() or "(no output)"
+        event = self._say(episode, speaker, text, message)
+        return replace(event, id=f"{message.id}:answer")
+
     def _say(self, episode: str, speaker: str, text: str, message: BaseMessage) -> Event:
-        if message.id is None:
-            raise EpisodeError(
-                "message.id: expected an id, got none; the reducer `add_messages` gives them"
-            )
         receivers = tuple(self.hears.get(self.user if speaker == CONTEXT else speaker, ()))
         kinds = self._kinds()
         if speaker == CONTEXT:
             kinds[CONTEXT] = "environment"
-        return Event(episode, speaker, text, receivers, agents=kinds, id=message.id)
+        return Event(episode, speaker, text, receivers, agents=kinds, id=_id_of(message))
 
-    def _result(
-        self, episode: str, calls: Mapping[str, tuple[str, ToolCall]], message: ToolMessage
-    ) -> Event:
+    def _result(self, calls: Mapping[str, tuple[Event, str]], message: ToolMessage) -> Event:
         if message.tool_call_id not in calls:
             raise EpisodeError("tool_call_id: expected that of a call before, got another one")
-        caller, call = calls[message.tool_call_id]
-        tool = f"tool:{call['name']}"
+        call, caller = calls[message.tool_call_id]
         return Event(
-            episode,
-            tool,
+            call.episode,
+            call.receivers[0],
             content_text(message.content).strip() or "(no output)",
             (caller,),
             kind="result",
-            agents=self._kinds(tool),
-            id=f"{message.tool_call_id}:result",
+            agents=call.agents,
+            id=f"{call.id}:result",
         )
 
     def _kinds(self, *tools: str) -> dict[str, AgentKind]:
@@ -156,6 +173,29 @@ class Speakers:
         for name in (*self.hears, *(name for names in self.hears.values() for name in names)):
             kinds[name] = "user" if name == self.user else "agent"
         return kinds | dict.fromkeys(tools, "tool")
+
+
+def _id_of(message: BaseMessage) -> str:
+    if message.id is None:
+        raise EpisodeError(
+            "message.id: expected an id, got none; the reducer `add_messages` gives them"
+        )
+    return message.id
+
+
+def _answered(messages: Sequence[AnyMessage]) -> set[tuple[int, str | None]]:
+    """Calls that have a result, by their message's place and their id.
+
+    Of two of one id it is the last one's that was made before.
+    """
+    latest: dict[str | None, int] = {}
+    done: set[tuple[int, str | None]] = set()
+    for place, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            latest |= {call["id"]: place for call in message.tool_calls}
+        elif isinstance(message, ToolMessage) and not refused(message):
+            done.add((latest.get(message.tool_call_id, -1), message.tool_call_id))
+    return done
 
 
 def refused(message: ToolMessage) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fglguard.events import Event
 from fglguard.guard import Guard
-from fglguard.integrations.chat_messages import Speakers
+from fglguard.integrations.chat_messages import MARK, Speakers, refused
 from fglguard.integrations.gate import Gate, OnVerdict
 from fglguard.integrations.packages import missing_package
 from fglguard.integrations.rewriting import Rewriter
@@ -27,6 +27,7 @@ from fglguard.integrations.chat_guard import (
     ChatGuard,
     EpisodeOf,
     ToolOutput,
+    note,
     settled_message,
     thread_of,
 )
@@ -42,8 +43,9 @@ class GuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     policy's safe message, under the message's own id. Whether calls are checked at all is the
     policy's `calls`.
 
-    The answer stands in the agent's state, and so in `invoke`'s result, once it has passed. A
-    stream of tokens, or of the model's own updates, runs ahead of that.
+    The answer stands in the agent's state, and so in `invoke`'s result, once it has passed; a
+    tool's result that is returned directly is an answer too. A stream of tokens, or of the model's
+    own updates, runs ahead of that. Text beside a call is no answer: it counts as said.
 
     Args:
         guard: The guard; its policy should have `calls=True`.
@@ -66,7 +68,7 @@ class GuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> None:
         super().__init__()
         speakers = Speakers({user: (agent,), agent: (user,)}, user, agent)
-        self._chat = ChatGuard(Gate(guard, on_verdict), speakers, episode, rewriter)
+        self._chat = ChatGuard(Gate(guard, on_verdict, whole=True), speakers, episode, rewriter)
 
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """Take in what the user and the tools said; what can't be is told by the next verdict."""
@@ -100,6 +102,44 @@ class GuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return None
         return due.update(await self._chat.gate.aanswer(due.said, due.event, due.rewriter))
 
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
+        """Let results stand that are returned directly, or what is to stand in their place."""
+        changed = []
+        for said, message, event in self._ends(state):
+            outcome = self._chat.gate.answer(said, event, self._chat.rewriter)
+            changed += _ended(message, outcome)
+        return {"messages": changed} if changed else None
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
+        """`after_agent`, without holding up the event loop."""
+        changed = []
+        for said, message, event in self._ends(state):
+            outcome = await self._chat.gate.aanswer(said, event, self._chat.rewriter)
+            changed += _ended(message, outcome)
+        return {"messages": changed} if changed else None
+
+    def _ends(self, state: AgentState[Any]) -> Iterator[tuple[Iterator[Event], ToolMessage, Event]]:
+        """Results of tools that a run ends with, as answers, and what came before."""
+        messages = state["messages"]
+        config = get_config()
+        episode = self._chat.episode(config)
+        place = len(messages)
+        while place and isinstance(messages[place - 1], ToolMessage):
+            place -= 1
+        caller = messages[place - 1] if place else None
+        if not isinstance(caller, AIMessage):
+            return
+        speakers = self._chat.speakers
+        if state.get("structured_response") is not None and self._chat.stands(
+            speakers.answer(episode, caller)
+        ):
+            return  # The tool message tells the answer again, which was checked.
+        for message in messages[place:]:
+            if isinstance(message, ToolMessage) and not refused(message):
+                event = speakers.told_by_tool(episode, speakers.speaker(caller), message)
+                if not self._chat.stands(event):
+                    yield self._chat.before(messages, config), message, event
+
     def _due(self, state: AgentState[Any]) -> _Due | None:
         """The answer that is about to stand; None where the model calls tools, or says nothing."""
         structured = state.get("structured_response") is not None
@@ -112,7 +152,7 @@ class GuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return None
         config = get_config()
         return _Due(
-            self._chat.before(messages[:place], config),
+            self._chat.before(messages, config, place),
             message,
             self._chat.speakers.answer(self._chat.episode(config), message),
             # A rewrite is a text, and no value of the type that the caller asked for.
@@ -138,3 +178,20 @@ class _Due:
             return None
         repeated = [RemoveMessage(one) for one in self.repeated]
         return {"messages": [message, *repeated], "structured_response": None}
+
+
+def _ended(message: ToolMessage, outcome: Outcome) -> list[ToolMessage]:
+    """What is to stand in the place of a result that a run ends with; nothing where it stands."""
+    if outcome.released and not outcome.rewritten:
+        return []
+    metadata = {MARK: note(outcome.verdicts[-1], rewritten=outcome.rewritten)}
+    # Nothing else of the result is left: artifacts and blocks would tell what it said.
+    return [
+        ToolMessage(
+            outcome.text,
+            id=message.id,
+            name=message.name,
+            tool_call_id=message.tool_call_id,
+            response_metadata=metadata,
+        )
+    ]

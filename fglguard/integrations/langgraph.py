@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fglguard.errors import SettingsError
 from fglguard.events import Event
 from fglguard.guard import Guard
 from fglguard.integrations.chat_messages import MARK, Speakers, replacement
@@ -16,7 +17,7 @@ from fglguard.integrations.rewriting import Rewriter
 from fglguard.verdict import Verdict
 
 try:
-    from langchain_core.messages import AIMessage, AnyMessage
+    from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
     from langchain_core.runnables import RunnableConfig, RunnableLambda
     from langchain_core.tools import BaseTool
     from langgraph.prebuilt import ToolNode
@@ -52,7 +53,8 @@ class TeamGuard:
 
     Agents' messages bear their names (`AIMessage(..., name="clerk")`). All that was said counts
     towards a verdict, whoever said it; what is checked are the calls that go through `tools`, and
-    the messages of agents that have a node of the guard behind them.
+    the messages of agents that have a node of the guard behind them. Text beside a call is no
+    answer: it counts as said.
 
     Args:
         guard: The guard; its policy should have `calls=True`.
@@ -77,7 +79,7 @@ class TeamGuard:
         on_review: Callable[[Review], None] | None = None,
         messages_key: str = "messages",
     ) -> None:
-        gate = Gate(guard, on_verdict)
+        gate = Gate(guard, on_verdict, whole=True)
         self._chat = ChatGuard(gate, Speakers(hears, user), episode, rewriter, messages_key)
         self._on_review = on_review
 
@@ -90,65 +92,99 @@ class TeamGuard:
             awrap_tool_call=self._chat.awrap_tool_call,
         )
 
-    def node(self) -> Node:
-        """A node for after an agent: its message stands, or what may go out in its place.
-
-        Where agents that the user hears ran side by side, the messages of all of them are checked.
-        Others that run side by side need a node each.
+    def node(self, *agents: str) -> Node:
+        """A node for right behind agents: their messages stand, or what may go out in their place.
 
         A message that calls tools is left as it is: its calls are checked where they are made.
-        """
-        return RunnableLambda(self._answer, self._aanswer, name="guard")
 
-    def review_node(self) -> Node:
-        """A node for after an agent that asks a person about what is held back.
+        Args:
+            agents: Whose messages since the user last spoke are checked. By default those of the
+                agents that the user hears, and the last message, whoever said it. Agents that run
+                side by side with a node each need one with their names.
+
+        Raises:
+            SettingsError: Nobody has such a name.
+        """
+        names = self._behind(agents)
+
+        def answer(state: Any, config: RunnableConfig) -> State:
+            turn = self._turn(state, names, agents)
+            for place, message in turn.due():
+                said, event = self._asked(turn, place, message, config)
+                if not self._chat.stands(event):
+                    outcome = self._chat.gate.answer(said, event, self._chat.rewriter)
+                    turn.settle(place, settled_message(message, outcome))
+            return self._update(turn)
+
+        async def aanswer(state: Any, config: RunnableConfig) -> State:
+            turn = self._turn(state, names, agents)
+            for place, message in turn.due():
+                said, event = self._asked(turn, place, message, config)
+                if not self._chat.stands(event):
+                    outcome = await self._chat.gate.aanswer(said, event, self._chat.rewriter)
+                    turn.settle(place, settled_message(message, outcome))
+            return self._update(turn)
+
+        return RunnableLambda(answer, aanswer, name="guard")
+
+    def review_node(self, *agents: str) -> Node:
+        """A node for right behind agents that asks a person about what is held back.
 
         The graph pauses with an interrupt whose value tells the message and the verdict;
         `Command(resume={"approve": True, "by": "..."})` lets the message stand, all else puts the
         safe message in its place. There is no rewrite. The node begins anew when it is resumed,
         as nodes do, and the verdict is then given again.
+
+        Args:
+            agents: As of `node`.
+
+        Raises:
+            SettingsError: As `node`.
         """
-        return RunnableLambda(self._review, self._areview, name="review")
+        names = self._behind(agents)
 
-    def _answer(self, state: State, config: RunnableConfig) -> State:
-        turn = _Turn(self._messages(state), self._chat.speakers)
-        for place, message in turn.due():
-            said, event = self._asked(turn.messages[:place], message, config)
-            if self._stands(event):
-                continue
-            outcome = self._chat.gate.answer(said, event, self._chat.rewriter)
-            turn.settle(place, settled_message(message, outcome))
-        return self._update(turn)
+        def review(state: Any, config: RunnableConfig) -> State:
+            turn = self._turn(state, names, agents)
+            for place, message in turn.due():
+                said, event = self._asked(turn, place, message, config)
+                if not self._chat.stands(event):
+                    verdict = self._chat.gate.check(said, event)
+                    turn.settle(place, self._reviewed(message, event, verdict))
+            return self._update(turn)
 
-    async def _aanswer(self, state: State, config: RunnableConfig) -> State:
-        turn = _Turn(self._messages(state), self._chat.speakers)
-        for place, message in turn.due():
-            said, event = self._asked(turn.messages[:place], message, config)
-            if self._stands(event):
-                continue
-            outcome = await self._chat.gate.aanswer(said, event, self._chat.rewriter)
-            turn.settle(place, settled_message(message, outcome))
-        return self._update(turn)
+        async def areview(state: Any, config: RunnableConfig) -> State:
+            turn = self._turn(state, names, agents)
+            for place, message in turn.due():
+                said, event = self._asked(turn, place, message, config)
+                if not self._chat.stands(event):
+                    verdict = await self._chat.gate.acheck(said, event)
+                    turn.settle(place, self._reviewed(message, event, verdict))
+            return self._update(turn)
 
-    def _review(self, state: State, config: RunnableConfig) -> State:
-        turn = _Turn(self._messages(state), self._chat.speakers)
-        for place, message in turn.due():
-            said, event = self._asked(turn.messages[:place], message, config)
-            if self._stands(event):
-                continue
-            verdict = self._chat.gate.check(said, event)
-            turn.settle(place, self._reviewed(message, event, verdict))
-        return self._update(turn)
+        return RunnableLambda(review, areview, name="review")
 
-    async def _areview(self, state: State, config: RunnableConfig) -> State:
-        turn = _Turn(self._messages(state), self._chat.speakers)
-        for place, message in turn.due():
-            said, event = self._asked(turn.messages[:place], message, config)
-            if self._stands(event):
-                continue
-            verdict = await self._chat.gate.acheck(said, event)
-            turn.settle(place, self._reviewed(message, event, verdict))
-        return self._update(turn)
+    def _behind(self, agents: Sequence[str]) -> frozenset[str]:
+        speakers = self._chat.speakers
+        known = [name for name in speakers.hears if name != speakers.user]
+        for name in agents:
+            if name not in known:
+                raise SettingsError(f"node: expected some of {', '.join(known)}, got {name!r}")
+        heard = (name for name in known if speakers.user in speakers.hears[name])
+        names = frozenset(agents or heard)
+        self._chat.checked_apart.update(names)
+        return names
+
+    def _turn(self, state: Any, names: frozenset[str], agents: Sequence[str]) -> _Turn:
+        return _Turn(self._chat.messages(state), self._chat.speakers, names, not agents)
+
+    def _asked(
+        self, turn: _Turn, place: int, message: AIMessage, config: RunnableConfig
+    ) -> tuple[Iterator[Event], Event]:
+        said = self._chat.before(turn.messages, config, place)
+        return said, self._chat.speakers.answer(self._chat.episode(config), message)
+
+    def _update(self, turn: _Turn) -> State:
+        return {self._chat.messages_key: turn.changed} if turn.changed else {}
 
     def _reviewed(self, message: AIMessage, event: Event, verdict: Verdict) -> AIMessage | None:
         """What stands in the message's place; None where it stands as it is."""
@@ -173,53 +209,57 @@ class TeamGuard:
         metadata = {**message.response_metadata, MARK: marked}
         return message.model_copy(update={"response_metadata": metadata})
 
-    def _stands(self, event: Event) -> bool:
-        """Whether an earlier node settled it; the safe message tells nobody anything."""
-        guard = self._chat.gate.guard
-        return event.text == guard.policy.safe_message or guard.was_let_out(event)
-
-    def _asked(
-        self, before: Sequence[AnyMessage], message: AIMessage, config: RunnableConfig
-    ) -> tuple[Iterator[Event], Event]:
-        said = self._chat.before(before, config)
-        return said, self._chat.speakers.answer(self._chat.episode(config), message)
-
-    def _messages(self, state: State) -> list[AnyMessage]:
-        messages: list[AnyMessage] = state[self._chat.messages_key]
-        return messages
-
-    def _update(self, turn: _Turn) -> State:
-        return {self._chat.messages_key: turn.changed} if turn.changed else {}
-
 
 class _Turn:
-    """The messages that agents ended a graph's messages with, several where they ran side by side.
+    """What agents said since the user last spoke.
 
     Attributes:
-        messages: All messages, with what has been put in the place of some.
+        messages: All messages of the graph, with what has been put in the place of some.
         changed: What has been put in the place of some.
+
+    Args:
+        messages: All messages of the graph.
+        speakers: Who takes part.
+        names: Whose messages are due.
+        last_too: Whether the last message is, whoever said it.
     """
 
-    def __init__(self, messages: Sequence[AnyMessage], speakers: Speakers) -> None:
+    def __init__(
+        self,
+        messages: Sequence[AnyMessage],
+        speakers: Speakers,
+        names: frozenset[str],
+        last_too: bool,
+    ) -> None:
         self.messages = list(messages)
         self.changed: list[AIMessage] = []
         self._speakers = speakers
+        self._names = names
+        self._last_too = last_too
 
     def due(self) -> Iterator[tuple[int, AIMessage]]:
-        """The last one, and those before it that the user hears, with their places, in order.
+        """The messages that are to be checked, with their places, in order.
 
         Those that call tools are not: their calls are checked where they are made.
         """
-        first = len(self.messages)
-        while first and isinstance(self.messages[first - 1], AIMessage):
-            first -= 1
-        for place in range(first, len(self.messages)):
+        last = len(self.messages) - 1
+        for place in range(self._begin(), last + 1):
             message = self.messages[place]
             if not isinstance(message, AIMessage) or message.tool_calls or not message.content:
                 continue
-            heard = self._speakers.hears.get(message.name or "", ())
-            if place == len(self.messages) - 1 or self._speakers.user in heard:
+            if message.name in self._names or (self._last_too and place == last):
                 yield place, message
+
+    def _begin(self) -> int:
+        for place in range(len(self.messages) - 1, -1, -1):
+            message = self.messages[place]
+            named = isinstance(message, HumanMessage) and message.name in (
+                None,
+                self._speakers.user,
+            )
+            if named and "lc_source" not in message.additional_kwargs:
+                return place + 1
+        return 0
 
     def settle(self, place: int, message: AIMessage | None) -> None:
         """Put a message in the place of one, if any."""

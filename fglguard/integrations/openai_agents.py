@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from fglguard.errors import SettingsError
 from fglguard.guard import Guard
-from fglguard.integrations.gate import CALL_REFUSED, Gate, OnVerdict
+from fglguard.integrations.gate import CALL_REFUSED, WITHHELD, Gate, OnVerdict
 from fglguard.integrations.packages import missing_package
 from fglguard.integrations.response_items import History
 
@@ -26,8 +25,6 @@ try:
     )
 except ImportError as error:
     raise missing_package("agents (the OpenAI Agents SDK)", "openai-agents>=0.24") from error
-
-RESULT_REFUSED = "This result was withheld: it could not be taken into this system's safety check."
 
 
 class ConversationGuardrails:
@@ -100,8 +97,8 @@ class ConversationGuardrails:
         verdict = self._gate.failure(event, error)
         if verdict.blocked:
             # What the model reads in its place is what was said: nothing is missing then.
-            await self._gate.aobserve([replace(event, text=RESULT_REFUSED)])
-            return ToolGuardrailFunctionOutput.reject_content(RESULT_REFUSED, verdict)
+            await self._gate.awithheld(event, error)
+            return ToolGuardrailFunctionOutput.reject_content(WITHHELD, verdict)
         return ToolGuardrailFunctionOutput.allow(verdict)
 
     async def _check_output(

@@ -1,7 +1,7 @@
 """The intervention handler in a real AutoGen runtime with scripted agents."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -22,11 +22,13 @@ from autogen_core import (
     message_handler,
 )
 from autogen_core.exceptions import MessageDroppedException
+from autogen_core.models import AssistantMessage
 from autogen_core.tool_agent import ToolAgent
 from autogen_core.tools import FunctionTool
 
 from fglguard.episode_rules import MAX_TEXT_BYTES
 from fglguard.errors import EpisodeError
+from fglguard.events import Event
 from fglguard.integrations.autogen import GuardHandler, message_text
 from fglguard.live.policy import Policy
 from tests.fglguard.integrations.conftest import ATTACKER
@@ -211,3 +213,105 @@ def test_texts_of_messages() -> None:
     assert message_text(Empty()) is message_text(None) is None
     with pytest.raises(EpisodeError, match="got a object"):
         message_text(object())
+
+
+@dataclass
+class Plan:
+    """A message that tells of calls, as models' replies do."""
+
+    content: str
+    calls: list
+
+
+class Planner(RoutedAgent):
+    """Publishes what it plans to call, then makes the calls, each as often as told."""
+
+    def __init__(self, calls, times=1) -> None:
+        super().__init__("clerk")
+        self._calls, self._times = calls, times
+
+    @message_handler
+    async def work(self, message: Ask, context: MessageContext) -> Answer:
+        done = []
+        try:
+            await self.publish_message(Plan("My plan", self._calls), DefaultTopicId())
+            for call in self._calls * self._times:
+                done.append(await self.send_message(call, AgentId("tools", "default")))
+        except MessageDroppedException:
+            return Answer("It was not done")
+        return Answer(f"{len(done)} done")
+
+
+def planned(handler, calls, times=1):
+    sent = []
+
+    def send(note: str) -> str:
+        sent.append(note)
+        return "sent"
+
+    async def work():
+        runtime = SingleThreadedAgentRuntime(intervention_handlers=[handler])
+        tools = [FunctionTool(send, description="send")]
+        await ToolAgent.register(runtime, "tools", lambda: ToolAgent("tools", tools))
+        await Planner.register(runtime, "clerk", lambda: Planner(calls, times))
+        runtime.start()
+        try:
+            given = runtime.send_message(Ask("Please pay the bill"), AgentId("clerk", "default"))
+            return await asyncio.wait_for(given, 30)
+        finally:
+            await runtime.stop()
+
+    return asyncio.run(work()).content, sent
+
+
+def test_calls_that_a_message_tells_of_are_checked_and_made_once(guard) -> None:
+    verdicts = []
+    calls = [call("send", n, f'{{"note": "{n}"}}') for n in (1, 2)]
+    handler = GuardHandler(guard, "t", ["clerk"], answers=[], on_verdict=verdicts.append)
+    assert planned(handler, calls) == ("2 done", ["1", "2"])
+    assert [verdict.kind for verdict in verdicts] == ["call", "call"]
+
+
+def test_a_call_that_is_made_twice_under_one_id_is_held_back(guard) -> None:
+    handler = GuardHandler(guard, "t", ["clerk"], answers=[])
+    assert planned(handler, [call("send", 1, '{"note": "1"}')], times=2) == (
+        "It was not done",
+        ["1"],
+    )
+
+
+@pytest.mark.parametrize("wrapped", ["dataclass", "list", "mapping", "model", "itself"])
+def test_a_call_is_found_in_whatever_it_is_told_by(guard, wrapped) -> None:
+    bad = call("send", 1, f'{{"note": "wire to {ATTACKER}"}}')
+    message = {
+        "dataclass": Plan("My plan", [bad]),
+        "list": [[bad]],
+        "mapping": {"calls": (bad,)},
+        "model": AssistantMessage(content=[bad], source="clerk"),
+        "itself": bad,
+    }[wrapped]
+    handler = GuardHandler(guard, "t", ["clerk", "listener"], answers=[])
+
+    async def work():
+        context = MessageContext(AgentId("clerk", "default"), None, False, None, "1")
+        await handler.on_send(
+            Ask("Please pay"),
+            message_context=replace(context, sender=None),
+            recipient=AgentId("clerk", "default"),
+        )
+        published = await handler.on_publish(message, message_context=context)
+        answered = await handler.on_response(
+            message, sender=AgentId("clerk", "default"), recipient=None
+        )
+        return published, answered
+
+    assert asyncio.run(work()) == (autogen_core.DropMessage, autogen_core.DropMessage)
+
+
+def test_after_a_result_that_was_withheld_the_conversation_goes_on(guard) -> None:
+    """Nobody read it, so that nothing is missing; what comes next is judged."""
+    handler = handler_of(guard)
+    long = "x" * (MAX_TEXT_BYTES + 1)
+    answer, _ = run(handler, [call("read_file", 1, '{"path": "bill"}')], found=long)
+    assert answer == "It was not paid"
+    assert guard.check(Event("t", "clerk", "Good morning", ("user",))).status == "success"

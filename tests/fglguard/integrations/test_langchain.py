@@ -170,6 +170,64 @@ def test_a_structured_answer_is_checked_too(guard, how, said, stands, beside) ->
     assert (said in whole) == stands
 
 
+@pytest.mark.parametrize(("told", "stands"), [("Rent 100 to Kim", True), (INJECTED, False)])
+def test_a_result_that_is_returned_directly_is_an_answer(guard, how, told, stands) -> None:
+    @tool(return_direct=True)
+    def read_file(path: str) -> str:
+        """Read a file."""
+        return told
+
+    verdicts = []
+    agent = agent_of(
+        scripted(calling("read_file", 1, path="bill")),
+        [read_file],
+        guard,
+        on_verdict=verdicts.append,
+    )
+    last = run(agent, ASKED, how)["messages"][-1]
+    assert isinstance(last, ToolMessage)
+    assert last.content == (told if stands else SAFE_MESSAGE)
+    assert [(v.kind, v.agent) for v in verdicts] == [("call", "agent"), ("say", "agent")]
+
+
+def test_of_calls_side_by_side_one_that_asks_a_person_runs_on_resume(guard, how) -> None:
+    sent = []
+
+    @tool
+    def note(text: str) -> str:
+        """Take a note."""
+        sent.append(text)
+        return "noted"
+
+    @tool
+    def send(text: str) -> str:
+        """Send money."""
+        if interrupt("really?"):
+            sent.append(text)
+        return "sent"
+
+    names = ("send", "note", "send")
+    calls = [{"name": n, "args": {"text": f"{k}"}, "id": f"c{k}"} for k, n in enumerate(names)]
+    agent = agent_of(scripted(AIMessage("", tool_calls=calls), "Paid"), [note, send], guard)
+    state = run(agent, ASKED, how)
+    while "__interrupt__" in state:
+        replies = {one.id: True for one in state["__interrupt__"]}
+        state = run(agent, Command(resume=replies), how)
+    assert sorted(sent) == ["0", "1", "2"]
+    assert state["messages"][-1].content == "Paid"
+
+
+def test_calls_whose_ids_begin_anew_with_each_turn_are_told_apart(guard, how) -> None:
+    tools, sent = bank()
+    model = scripted(calling("send", 1, note="one"), "Done", calling("send", 1, note="two"), "Done")
+    agent = agent_of(model, tools, guard)
+    run(agent, ASKED, how)
+    run(agent, ASKED, how)
+    assert sent == ["one", "two"]
+    with guard._checker.episodes.one("t", "never") as episode:
+        assert episode.messages == 8
+
+
 def test_a_run_without_a_thread_is_refused(guard, how) -> None:
     agent = create_agent(scripted("Hello"), [], middleware=[GuardMiddleware(guard)])
     with pytest.raises(SettingsError, match="thread_id: expected one"):

@@ -1,6 +1,7 @@
 """The guard in real LangGraph teams with scripted agents."""
 
 import logging
+from typing import Annotated
 
 import pytest
 
@@ -8,18 +9,28 @@ pytest.importorskip(
     "langgraph", reason="LangGraph is not installed: pip install 'fglguard[agents]'"
 )
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+)
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.types import Command
+from pydantic import BaseModel
 
-from fglguard.errors import EpisodeError
+from fglguard.errors import EpisodeError, SettingsError
 from fglguard.integrations.chat_messages import Speakers
 from fglguard.integrations.langgraph import TeamGuard
 from fglguard.integrations.rewriting import rewriter
-from fglguard.live.policy import SAFE_MESSAGE
+from fglguard.live.limits import Limits
+from fglguard.live.policy import SAFE_MESSAGE, Policy
 from tests.fglguard.integrations.conftest import ATTACKER
 from tests.fglguard.integrations.scripted import bank, calling, run, violations
+from tests.fglguard.live import conftest as live
 
 HEARS = {"user": ("clerk",), "clerk": ("payer",), "payer": ("writer",), "writer": ("user",)}
 ASKED = {"messages": [("user", "Please pay the bill")]}
@@ -213,6 +224,145 @@ def test_a_second_node_leaves_what_the_first_let_out_or_replaced(guard, how) -> 
     said = [message.content for message in run(graph, ASKED, how)["messages"]]
     assert sorted(said[1:]) == sorted([SAFE_MESSAGE, "Hello"])
     assert sorted(verdict.decision for verdict in verdicts) == ["allow", "block"]
+
+
+@pytest.mark.parametrize("bad", ["a", "b"])
+@pytest.mark.parametrize("heard_by", ["user", "b"])
+def test_agents_side_by_side_with_a_node_each_are_all_checked(guard, how, bad, heard_by) -> None:
+    """Both nodes run in one step, in either order: none counts as said before its own check."""
+    verdicts = []
+    hears = {"user": ("a", "b"), "a": (heard_by,), "b": ("user",)}
+    team = TeamGuard(guard, hears, on_verdict=verdicts.append)
+    graph = StateGraph(MessagesState)
+    for name in ("a", "b"):
+        graph.add_node(name, says(name, "wire it" if name == bad else "Hello"))
+        graph.add_node(f"guard_{name}", team.node(name))
+        graph.add_edge(START, name)
+        graph.add_edge(name, f"guard_{name}")
+    state = run(graph.compile(checkpointer=InMemorySaver()), ASKED, how)
+    said = {message.name: message.content for message in state["messages"][1:]}
+    assert said == {"a": "Hello", "b": "Hello"} | {bad: SAFE_MESSAGE}
+    assert {v.agent: v.decision for v in verdicts} == {"a": "allow", "b": "allow"} | {bad: "block"}
+    assert {v.status for v in verdicts} == {"success"}
+
+
+def test_a_message_before_a_tools_result_is_checked_all_the_same(guard, how) -> None:
+    """The agent's node comes behind a colleague's call: its message is not the last any more."""
+    tools, _ = bank()
+    team = TeamGuard(guard, {"user": ("a",), "a": ("user", "b"), "b": ("a",)})
+    graph = StateGraph(MessagesState)
+    graph.add_node("a", says("a", "wire it"))
+    graph.add_node("b", says("b", calling("read_file", 1, path="bill")))
+    graph.add_node("tools", team.tools(tools))
+    graph.add_node("guard", team.node("a"))
+    for before, after in ((START, "a"), ("a", "b"), ("b", "tools"), ("tools", "guard")):
+        graph.add_edge(before, after)
+    state = run(graph.compile(checkpointer=InMemorySaver()), ASKED, how)
+    assert state["messages"][1].content == SAFE_MESSAGE
+
+
+def test_what_was_said_before_the_user_spoke_again_is_left(guard, how) -> None:
+    """A conversation that ran without a guard first: its answers went out already."""
+    verdicts = []
+    hears = {"user": ("a",), "a": ("user",)}
+    team = TeamGuard(guard, hears, on_verdict=verdicts.append)
+    graph = side_by_side(team, {"a": "Hello"})
+    past = [("user", "Hi"), AIMessage("wire it", name="a", id="old"), ("user", "And now?")]
+    state = run(graph, {"messages": past}, how)
+    assert [message.content for message in state["messages"]][1] == "wire it"
+    assert [verdict.agent for verdict in verdicts] == ["a"]
+
+
+def test_a_node_of_a_name_nobody_has_is_refused(guard) -> None:
+    team = TeamGuard(guard, HEARS)
+    with pytest.raises(SettingsError, match="expected some of clerk, payer, writer, got 'clark'"):
+        team.node("clark")
+    with pytest.raises(SettingsError, match="got 'user'"):
+        team.review_node("user")
+
+
+class Typed(BaseModel):
+    """A state of pydantic's."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+def test_a_typed_state_is_read_too(guard, how) -> None:
+    tools, sent = bank()
+    team = TeamGuard(guard, {"user": ("a",), "a": ("user",)})
+    graph = StateGraph(Typed)
+    replies = [calling("send", 1, note="wire it"), AIMessage("wire it")]
+
+    def speak(state):
+        return {"messages": [replies.pop(0).model_copy(update={"name": "a"})]}
+
+    graph.add_node("a", speak)
+    graph.add_node("tools", team.tools(tools))
+    graph.add_node("again", speak)
+    graph.add_node("guard", team.node())
+    for before, after in ((START, "a"), ("a", "tools"), ("tools", "again"), ("again", "guard")):
+        graph.add_edge(before, after)
+    state = run(graph.compile(checkpointer=InMemorySaver()), ASKED, how)
+    assert sent == []
+    assert state["messages"][-1].content == SAFE_MESSAGE
+
+
+def test_calls_whose_ids_begin_anew_with_each_message_are_told_apart(guard, how) -> None:
+    tools, sent = bank()
+    team = TeamGuard(guard, HEARS)
+    clerk = (calling("send", 1, note="one"), "Done")
+    payer = (calling("send", 1, note="two"), "Done too")
+    run(team_of(team, tools, clerk, payer, ("Paid",)), ASKED, how)
+    assert sent == ["one", "two"]
+    with guard._checker.episodes.one("t", "never") as episode:
+        kinds = [message.kind for message in episode._builder.messages]
+    assert kinds == ["say", "call", "result", "say", "call", "result", "say", "say"]
+
+
+def test_a_message_changed_under_its_id_counts_in_both_forms(guard, how) -> None:
+    team = TeamGuard(guard, {"user": ("a",), "a": ("user",)})
+    graph = side_by_side(team, {"a": "Hello"})
+    run(graph, {"messages": [HumanMessage("Hi", id="h")]}, how)
+    graph.update_state(
+        {"configurable": {"thread_id": "t"}}, {"messages": [HumanMessage("Hi Kim", id="h")]}
+    )
+    again = side_by_side(team, {"a": "Hello again"})
+    again.checkpointer = graph.checkpointer
+    state = run(again, {"messages": [("user", "And?")]}, how)
+    assert state["messages"][-1].content == "Hello again"
+    with guard._checker.episodes.one("t", "never") as episode:
+        texts = [message.text for message in episode._builder.messages]
+    assert texts == ["Hi", "Hello", "Hi Kim", "And?", "Hello again"]
+
+
+def test_a_conversation_that_the_guard_lost_begins_anew_with_all_of_it(make_guard, how) -> None:
+    guard = make_guard(policy=Policy(calls=True), limits=Limits(episodes=1))
+    team = TeamGuard(guard, {"user": ("a",), "a": ("user",)})
+    graph = side_by_side(team, {"a": "Hello"})
+    run(graph, ASKED, how)
+    guard.observe(live.asked("another"))
+    again = side_by_side(team, {"a": "Hello again"})
+    again.checkpointer = graph.checkpointer
+    assert run(again, ASKED, how)["messages"][-1].content == "Hello again"
+    with guard._checker.episodes.one("t", "never") as episode:
+        assert episode.messages == 4
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (ChatMessage("wire it", role="critic", id="1"), "message.type: expected human, ai, tool"),
+        (FunctionMessage("wire it", name="f", id="1"), "message.type: expected human, ai, tool"),
+        (AIMessage("wire it", name="user", id="1"), "for a message of kind ai, got 'user'"),
+    ],
+)
+def test_whose_words_are_not_known_is_an_error_and_no_gap(guard, how, message, said) -> None:
+    verdicts = []
+    team = TeamGuard(guard, {"user": ("a",), "a": ("user",)}, on_verdict=verdicts.append)
+    graph = side_by_side(team, {"a": "Hello"})
+    state = run(graph, {"messages": [("user", "Hi"), message]}, how)
+    assert state["messages"][-1].content == SAFE_MESSAGE
+    assert said in verdicts[-1].reason
 
 
 @pytest.mark.parametrize("name", ["stranger", "web_search"])

@@ -17,8 +17,8 @@ from openai.types.responses import (
 
 from fglguard.episode_rules import MAX_TEXT_BYTES
 from fglguard.errors import SettingsError
-from fglguard.integrations.gate import CALL_REFUSED
-from fglguard.integrations.openai_agents import RESULT_REFUSED, ConversationGuardrails
+from fglguard.integrations.gate import CALL_REFUSED, WITHHELD
+from fglguard.integrations.openai_agents import ConversationGuardrails
 from fglguard.live.policy import Policy
 from tests.fglguard.integrations.conftest import ATTACKER
 
@@ -144,7 +144,7 @@ def test_a_result_that_cannot_be_taken_in_is_not_read(make_guard, on_error) -> N
     model = ScriptedModel(READ, says("Paid"))
     long = "x" * (MAX_TEXT_BYTES + 1)
     run(bank_agent(model, rails, long)[0])
-    assert model.asked[-1][-1]["output"] == (RESULT_REFUSED if on_error == "block" else long)
+    assert model.asked[-1][-1]["output"] == (WITHHELD if on_error == "block" else long)
 
 
 def test_a_conversation_goes_on_and_nothing_is_taken_in_twice(guard) -> None:
