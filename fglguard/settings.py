@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from fglguard.errors import SettingsError, suggestion
+from fglguard.ray_settings import RaySettings
 from fglguard.settings_together import check_together
 
 Scalar = bool | int | float | str
@@ -109,7 +110,9 @@ class FederationSettings:
         roster: JSON file that binds each site to its domain; empty in a simulation.
         backend: Where a simulation runs its clients: in this process, in worker processes of its
             own, or on Ray.
-        workers: Worker processes or Ray workers, each with one thread.
+        workers: Worker processes or Ray workers, each with one thread; a Ray cluster that runs has
+            as many as it has processors.
+        ray: The Ray cluster.
         checkpoints: How many of the newest are kept; 0: all.
     """
 
@@ -124,6 +127,7 @@ class FederationSettings:
     roster: str
     backend: Literal["inprocess", "processes", "ray"]
     workers: Count
+    ray: RaySettings
     checkpoints: Whole
 
 

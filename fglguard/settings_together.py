@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fglguard.errors import SettingsError
 
 if TYPE_CHECKING:
-    from fglguard.settings import DetectorSettings, RunSettings
+    from fglguard.settings import DetectorSettings, FederationSettings, RunSettings
 
 
 def check_together(settings: RunSettings) -> None:
@@ -20,7 +20,8 @@ def check_together(settings: RunSettings) -> None:
             f"federation.minimum_clients: expected at most federation.clients "
             f"({federation.clients}), got {federation.minimum_clients}"
         )
-
+    if federation.ray.address:
+        _check_cluster(federation)
     if settings.strategy.name == "pooled" and federation.fraction < 1:
         raise SettingsError(
             f"federation.fraction: expected 1 with strategy.name=pooled, which takes all clients' "
@@ -40,6 +41,21 @@ def check_together(settings: RunSettings) -> None:
         raise SettingsError(
             f"faults.crash_client: expected a number below federation.clients "
             f"({federation.clients}), got {faults.crash_client}"
+        )
+
+
+def _check_cluster(federation: FederationSettings) -> None:
+    address = federation.ray.address
+    if federation.backend != "ray":
+        raise SettingsError(
+            f"federation.ray.address: expected federation.backend=ray with it, got "
+            f"{federation.backend}"
+        )
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16 or "/" in host:
+        raise SettingsError(
+            f"federation.ray.address: expected host:port of a cluster's head, as `ray start "
+            f"--head` prints it, got {address!r}"
         )
 
 

@@ -3,11 +3,13 @@
 Flower's own local SuperLink is left running, installs the app's dependencies on each run, may load
 client code from its working directory, and `flwr run` exits with 0 when the run failed. Here the
 SuperLink is a child process in an empty directory with a FLWR_HOME and ports of its own; the run's
-state is read from Flower and from the run folder; everything is stopped afterwards.
+state is read from Flower and from the run folder; everything is stopped afterwards. A Ray cluster
+that runs already is used and left as it is.
 """
 
 import contextlib
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +28,8 @@ from scripts.flower.processes import (
     wait_until_up,
 )
 from scripts.flower.waiting import require_completed, wait_for_end
+
+REACH_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -52,14 +56,14 @@ def flower_run(settings: RunSettings) -> None:
     """Run the app on Ray through `flwr run` and wait for its end.
 
     Raises:
-        FederationError: The run failed; the text holds the reason, a client's traceback included.
+        FederationError: The run failed; the text holds the reason, a client's traceback included;
+            or no Ray cluster answers at `federation.ray.address`.
     """
     federation = settings.federation
-    simulation = (
-        f"num-supernodes={federation.clients} client-resources-num-cpus=1 "
-        f"init-args-num-cpus={federation.workers}"
-    )
-    with superlink() as link:
+    simulation = f"num-supernodes={federation.clients} client-resources-num-cpus=1"
+    if not federation.ray.address:
+        simulation += f" init-args-num-cpus={federation.workers}"
+    with superlink(federation.ray.address, Path(settings.output).parent) as link:
         try:
             run_id = link.flower.submit(settings, "--federation-config", simulation)
             state = wait_for_end(link.flower, run_id, settings, link.require_running)
@@ -72,9 +76,20 @@ def flower_run(settings: RunSettings) -> None:
 
 
 @contextlib.contextmanager
-def superlink() -> Iterator[SuperLink]:
-    """Start a SuperLink in simulation mode, and end it with all its children."""
-    home = Path(tempfile.mkdtemp(prefix="fglguard-flower-"))
+def superlink(cluster: str, beside: Path) -> Iterator[SuperLink]:
+    """Start a SuperLink in simulation mode, and end it with all its children.
+
+    Args:
+        cluster: `host:port` of a Ray cluster that runs; empty: Ray is started with it.
+        beside: The folder that a cluster's nodes find the app's code in, as they do the run's.
+
+    Raises:
+        FederationError: No cluster answers there, or the SuperLink does not start.
+    """
+    if cluster:
+        _require_reachable(cluster)
+        beside.mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(prefix=".fglguard-flower-", dir=beside if cluster else None))
     process = None
     try:
         empty = home / "empty"
@@ -83,7 +98,7 @@ def superlink() -> Iterator[SuperLink]:
         ray = {
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_worker_niceness": "0",
-            "RAY_TMPDIR": str(home / "ray"),
+            **({"RAY_ADDRESS": cluster} if cluster else {"RAY_TMPDIR": str(home / "ray")}),
         }
         variables = {**environment(home), **ray}
         (home / "config.toml").write_text(
@@ -104,3 +119,15 @@ def superlink() -> Iterator[SuperLink]:
         if process is not None:
             end(process)
         shutil.rmtree(home, ignore_errors=True)
+
+
+def _require_reachable(cluster: str) -> None:
+    """Ray itself would wait for minutes before it says that nobody is there."""
+    host, _, port = cluster.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), REACH_SECONDS).close()
+    except OSError as error:
+        raise FederationError(
+            f"federation.ray.address: expected a Ray cluster at {cluster}, nobody answers there "
+            f"({error}); start one with `ray start --head`"
+        ) from error
