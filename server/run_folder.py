@@ -26,6 +26,7 @@ FREE_TO_CHANGE = (
     "resume",
     "federation.backend",
     "federation.workers",
+    "federation.ray.address",
     "federation.checkpoints",
     "federation.connect_timeout",
     "federation.timeout",

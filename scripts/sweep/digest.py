@@ -17,6 +17,7 @@ NOT_OUTCOME = (
     "corpus.splits",
     "federation.backend",
     "federation.workers",
+    "federation.ray.address",
 )
 """Settings that do not change the outcome; what stands at `corpus.path` counts, not the path."""
 NOT_OUTCOME_GROUP = "tracking."
