@@ -1,6 +1,7 @@
 """Spans: what a tool or colleague returned, cut into pieces of about a sentence."""
 
 import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +15,8 @@ MOST_SPANS = 40
 """Of one text; see `chosen` for which."""
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _ATTRIBUTE = re.compile(r"\"([^\"]{1,400})\"|'([^']{1,400})'")
+_TAILS = (24, 12, 6)
+"""Characters in front of a tag by which its span is found."""
 LEAST_WORDS = 3
 """An attribute of a tag with fewer words is markup, not something said."""
 # Sentence ends, closing brackets of records, column bars, quoted items of a list.
@@ -31,13 +34,38 @@ def plain_text(text: str) -> str:
     return " ".join(text.split())
 
 
-def inside_tags(text: str) -> str:
-    """What `plain_text` leaves out: a text's tags, one after another, as they stand there.
+def tags_by_span(text: str, found: Sequence[str]) -> Mapping[int | None, str]:
+    """What `plain_text` leaves out, by the place of the span that it stands behind.
 
     An address or a link in angle brackets looks like a tag, and the link that a page shows other
-    words for stands in one.
+    words for stands in one: it was brought in by those words.
+
+    Args:
+        text: A message.
+        found: Spans of its plain text, in order.
+
+    Returns:
+        Tags, one after another, by places in `found`; None for those behind none of them.
     """
-    return " ".join(_TAG.findall(legible(text))) if "<" in text else ""
+    tags: dict[int | None, list[str]] = {}
+    text, end, place = legible(text), 0, None
+    for tag in _TAG.finditer(text) if "<" in text else ():
+        before = " ".join(text[end : tag.start()].replace("\\n", " ").replace("\\t", " ").split())
+        end = tag.end()
+        if before:
+            place = _place_of(before, found, place or 0)
+        tags.setdefault(place, []).append(tag.group())
+    return {place: " ".join(some) for place, some in tags.items()}
+
+
+def _place_of(words: str, found: Sequence[str], first: int) -> int | None:
+    """The span that a text ends in, looked for from one on; a span may begin within the text."""
+    for length in _TAILS:
+        tail = words[-length:]
+        for place in range(first, len(found)):
+            if tail in found[place]:
+                return place
+    return None
 
 
 def _said_by_tag(tag: re.Match[str]) -> str:

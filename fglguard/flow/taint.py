@@ -22,7 +22,7 @@ from fglguard.flow.links import leads_to
 from fglguard.flow.normalisation import Value, legible
 from fglguard.flow.phrases import words
 from fglguard.flow.sources import Source, Sources, Spans
-from fglguard.flow.spans import inside_tags, plain_text
+from fglguard.flow.spans import plain_text, tags_by_span
 from fglguard.flow.spelled_texts import SpelledTexts
 from fglguard.flow.values import TEXT_CHARACTERS, values
 
@@ -36,8 +36,6 @@ UNREAD = "(more than is read)"
 They count as one that came in by the span that sounds most like an instruction: who fills a call
 until the guard stops reading gains nothing by it.
 """
-_APART = " \ue000 "
-"""Between a message's text and its tags: no value goes on past it."""
 _FIGURES = re.compile(r"[\d.,:/-]+")
 
 
@@ -99,8 +97,12 @@ class Ledger:
             Source(number, said.sender, span, one)
             for span, one in zip(spans, likeness.tolist(), strict=True)
         ]
-        whole = f"{plain_text(said.text)}{_APART}{inside_tags(said.text)}"
-        self._whole.add([found[int(np.argmax(likeness))]], [whole])
+        strongest = found[int(np.argmax(likeness))]
+        self._whole.add([strongest], [plain_text(said.text)])
+        for place, tags in tags_by_span(said.text, spans).items():
+            # Of a tag's own words most are a page's names for its parts.
+            shown = " ".join(values(tags, False))
+            self._whole.add([strongest if place is None else found[place]], [shown])
         self.spans.add(found, vectors)
 
     def repeat(self, number: int, said: Message) -> None:
@@ -138,10 +140,11 @@ class Ledger:
             if one != text and self._is_authorised(one):
                 return None
             value = Value(one)
-            whole = next(self._whole.holding(value, reader), None)
-            if whole is not None:
-                # One that stands in no span that was kept counts as its message's strongest.
-                holders = [*self.spans.sources.holding(value, reader)] or [whole]
+            if any(True for _ in self._whole.holding(value, reader)):
+                # One that stands in no span that was kept counts as its message's strongest, and
+                # in a tag as the span behind which that stands.
+                holders = [*self.spans.sources.holding(value, reader)]
+                holders = holders or [*self._whole.holding(value, reader)]
                 return value, holders[0], max(holders, key=lambda holder: holder.likeness)
         return None
 

@@ -1,4 +1,4 @@
-"""A run on a Ray cluster that runs already: two real Ray nodes, started as an operator starts them."""
+"""A run on a Ray cluster that is up: two real Ray nodes, started as an operator starts them."""
 
 import contextlib
 import os

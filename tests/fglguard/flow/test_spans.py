@@ -12,9 +12,9 @@ from fglguard.flow.spans import (
     MOST_CHARACTERS,
     MOST_SPANS,
     chosen,
-    inside_tags,
     plain_text,
     spans,
+    tags_by_span,
 )
 from fglguard.flow.spelled_texts import SpelledTexts
 from fglguard.flow.values import TEXT_CHARACTERS, values
@@ -66,6 +66,22 @@ def test_too_many_spans_are_thinned_evenly_but_none_that_directs() -> None:
     assert chosen(["you must"] * 9, most=5) == ["you must"] * 5
 
 
+def test_a_tag_belongs_to_the_span_that_it_stands_behind() -> None:
+    """By hand: each link behind its own sentence, the first tag behind none."""
+    sentences = [
+        f"Sentence {n} tells of the weather in the month of May, at {n * 60}." for n in "abc"
+    ]
+    text = "<p>" + " ".join(
+        f'{one} <a href="https://{n}.example">' for n, one in zip("abc", sentences, strict=True)
+    )
+    found = spans(plain_text(text))
+    assert len(found) == 3
+    tags = tags_by_span(text, found)
+    assert tags[None] == "<p>"
+    assert [tags[place] for place in range(3)] == [f'<a href="https://{n}.example">' for n in "abc"]
+    assert tags_by_span("no tag here", ["no tag here"]) == {}
+
+
 @pytest.mark.parametrize(
     "piece",
     [
@@ -101,7 +117,7 @@ def test_hostile_repetitions_are_cut_in_bounded_work(piece: str) -> None:
     """Half a megabyte of each, the longest message there is; a quadratic search would not end."""
     text = (piece * MAX_TEXT_BYTES)[:MAX_TEXT_BYTES]
     assert len(chosen(spans(plain_text(text)))) <= MOST_SPANS
-    inside_tags(text)
+    tags_by_span(text, spans(plain_text(text)))
     assert len(values(text, call=True)) <= TEXT_CHARACTERS
     assert len(values(f"run {{{text}", call=True)) <= TEXT_CHARACTERS
     texts = SpelledTexts()
