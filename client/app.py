@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import fglguard
 from client.branch_sums import sums_to_return
+from client.delivery import keep_guard, wants_guard
 from client.failure import report_failure
 from client.faults import inject_faults
 from client.holdings import Holdings
@@ -67,6 +68,7 @@ def query(message: Message, context: Context) -> Message:
             "schema": SCHEMA,
             "encoder_fingerprint": holdings.encoder_fingerprint,
             "version": fglguard.__version__,
+            "wants_guard": wants_guard(context),
         }
     )
     content = RecordDict({"site": site, "metrics": MetricRecord(counts)})
@@ -112,6 +114,15 @@ def evaluate(message: Message, context: Context) -> Message:
             scores, holdings, rows, split, settings.calibration, simulated=is_simulated(context)
         )
     return _answer(message, answer, holdings, rows)
+
+
+@app.query("guard")
+@report_failure
+def receive_guard(message: Message, context: Context) -> Message:
+    """Keep the guard that the host sends at the end of a run, if its signature holds."""
+    with naming_site(str(context.node_config.get("site", ""))):
+        digest = keep_guard(message, context)
+    return Message(RecordDict({"guard": ConfigRecord({"sha256": digest})}), reply_to=message)
 
 
 def _answer(
