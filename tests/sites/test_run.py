@@ -115,7 +115,9 @@ def test_the_model_is_that_of_the_simulation_and_every_byte_is_logged(
     kinds = ["query", *["train"] * ROUNDS, "evaluate", "evaluate"]
     assert [line["type"] for line in lines] == kinds
     parameters = 4 * len(model(tmp_path / "sites"))
-    assert all(parameters < line["bytes"] < 1.05 * parameters for line in lines[1 : 1 + ROUNDS])
+    for line in lines[1 : 1 + ROUNDS]:
+        assert parameters < line["bytes"] < 1.05 * parameters
+        assert parameters < line["received"] < 1.05 * parameters
 
 
 def test_a_site_that_claims_anothers_name_is_refused_and_the_rest_go_on(
