@@ -18,6 +18,7 @@ from client.identity import holdings_of, is_simulated, pooled_holdings_of, run_s
 from client.instructions import read_instructions
 from client.masking import check_floor, looks_of, report_of, update_mask
 from client.naming import naming_site
+from client.same_silo import remember_silo, require_same_silo
 from client.scores import scores_to_return
 from client.site_app import SiteApp
 from client.state import ClientState, state_of
@@ -55,6 +56,7 @@ def query(message: Message, context: Context) -> Message:
     check_floor(context, settings)
     holdings = holdings_of(context, settings)
     _require_encoder(holdings, message.content["config"])
+    remember_silo(context)
     label = np.asarray(holdings.packed.label)
     counts: dict[str, int] = {}
     for split in SPLITS:
@@ -82,6 +84,7 @@ def train(message: Message, context: Context) -> Message:
     """Train from the global model under the strategy's objective; return the new parameters."""
     settings = run_settings(context)
     check_floor(context, settings)
+    require_same_silo(context)
     holdings = holdings_of(context, settings)
     with naming_site(holdings.site):
         content = _train(message, context, settings, holdings)
@@ -99,6 +102,7 @@ def evaluate(message: Message, context: Context) -> Message:
     """
     settings = run_settings(context)
     check_floor(context, settings)
+    require_same_silo(context)
     holdings = holdings_of(context, settings)
     split = str(message.content["config"]["split"])
     if split == "train":
