@@ -69,7 +69,7 @@ class Record:
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("stranger", "unable to get local issuer certificate"),
+        ("stranger", "certificate signature failure"),
         ("expired", "certificate has expired"),
         ("other name", "IP address mismatch"),
     ],
