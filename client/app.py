@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import fglguard
 from client.branch_sums import sums_to_return
+from client.delivery import keep_guard, wants_guard
 from client.failure import report_failure
 from client.faults import inject_faults
 from client.holdings import Holdings
@@ -17,6 +18,7 @@ from client.identity import holdings_of, is_simulated, pooled_holdings_of, run_s
 from client.instructions import read_instructions
 from client.masking import check_floor, looks_of, report_of, update_mask
 from client.naming import naming_site
+from client.same_silo import remember_silo, require_same_silo
 from client.scores import scores_to_return
 from client.site_app import SiteApp
 from client.state import ClientState, state_of
@@ -54,6 +56,7 @@ def query(message: Message, context: Context) -> Message:
     check_floor(context, settings)
     holdings = holdings_of(context, settings)
     _require_encoder(holdings, message.content["config"])
+    remember_silo(context)
     label = np.asarray(holdings.packed.label)
     counts: dict[str, int] = {}
     for split in SPLITS:
@@ -67,6 +70,7 @@ def query(message: Message, context: Context) -> Message:
             "schema": SCHEMA,
             "encoder_fingerprint": holdings.encoder_fingerprint,
             "version": fglguard.__version__,
+            "wants_guard": wants_guard(context),
         }
     )
     content = RecordDict({"site": site, "metrics": MetricRecord(counts)})
@@ -80,6 +84,7 @@ def train(message: Message, context: Context) -> Message:
     """Train from the global model under the strategy's objective; return the new parameters."""
     settings = run_settings(context)
     check_floor(context, settings)
+    require_same_silo(context)
     holdings = holdings_of(context, settings)
     with naming_site(holdings.site):
         content = _train(message, context, settings, holdings)
@@ -97,6 +102,7 @@ def evaluate(message: Message, context: Context) -> Message:
     """
     settings = run_settings(context)
     check_floor(context, settings)
+    require_same_silo(context)
     holdings = holdings_of(context, settings)
     split = str(message.content["config"]["split"])
     if split == "train":
@@ -112,6 +118,15 @@ def evaluate(message: Message, context: Context) -> Message:
             scores, holdings, rows, split, settings.calibration, simulated=is_simulated(context)
         )
     return _answer(message, answer, holdings, rows)
+
+
+@app.query("guard")
+@report_failure
+def receive_guard(message: Message, context: Context) -> Message:
+    """Keep the guard that the host sends at the end of a run, if its signature holds."""
+    with naming_site(str(context.node_config.get("site", ""))):
+        digest = keep_guard(message, context)
+    return Message(RecordDict({"guard": ConfigRecord({"sha256": digest})}), reply_to=message)
 
 
 def _answer(

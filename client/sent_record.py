@@ -23,8 +23,9 @@ def sent_record(message: Message, reply: Message, context: Context) -> Described
     """One line of a site's log of what left it.
 
     Sizes are those of the pieces that Flower sends, after serialisation, without HTTP and TLS
-    around them. A record's `sha256` is that of its serialised form, in which the pieces it is made
-    of are named by theirs, so that it tells of every byte; it is the object id that Flower sends.
+    around them; `bytes` are those of the reply, `received` those of what was asked. A record's
+    `sha256` is that of its serialised form, in which the pieces it is made of are named by theirs,
+    so that it tells of every byte; it is the object id that Flower sends.
 
     Args:
         message: What was asked.
@@ -38,6 +39,7 @@ def sent_record(message: Message, reply: Message, context: Context) -> Described
         "round": int(asked.get("round", 0)),
         "type": message.metadata.message_type,
         "bytes": sum(_pieces(reply).values()),
+        "received": sum(_pieces(message).values()),
         "records": [],
     }
     if reply.has_error():

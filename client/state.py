@@ -92,9 +92,19 @@ def state_of(context: Context, run_folder: str, site: str) -> ClientState:
         # A site may be named after anything, such as a model with a slash in its name.
         name = quote(site, safe=" ")
         return ClientState(Path(run_folder) / "clients" / re.sub(r"^\.", "%2E", name))
-    key = Path(run_folder).name
-    if not re.fullmatch(r"[A-Za-z0-9._-]+", key) or not key.strip("."):
+    data = Path(str(context.node_config["data-path"]))
+    return ClientState(data / "state" / name_at_site(run_folder))
+
+
+def name_at_site(run_folder: str) -> str:
+    """What a real site calls a run by in paths of its own: the name of the run's folder.
+
+    Raises:
+        SettingsError: It can't be a folder's name at the site.
+    """
+    name = Path(run_folder).name
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", name) or not name.strip("."):
         raise SettingsError(
-            f"run_folder: expected a last name of letters, digits, '.', '_' and '-', got {key!r}"
+            f"run_folder: expected a last name of letters, digits, '.', '_' and '-', got {name!r}"
         )
-    return ClientState(Path(str(context.node_config["data-path"])) / "state" / key)
+    return name

@@ -1,9 +1,6 @@
 """A guard bundle: a folder with everything that scoring needs, and nothing that runs code."""
 
 import hashlib
-import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,13 +16,17 @@ from fglguard.calibration.record import from_record, to_record
 from fglguard.detector import Detector, build_detector
 from fglguard.detector_options import DetectorOptions
 from fglguard.errors import BundleError, CalibrationError, FglguardError, shown
+from fglguard.files import write_atomically, write_folder
 from fglguard.graph import GraphSettings
 from fglguard.parameters import layout
 from fglguard.sealing import digest, seal, unseal
+from fglguard.signature import PublicKey, require_signature, sign
 
 SCHEMA = 1
 MODEL_FILE = "model.safetensors"
 GUARD_FILE = "guard.json"
+SIGNATURE_FILE = "guard.json.sig"
+"""Of a guard that was signed, beside the other two."""
 WIDEST = 16384
 """Widest node features that a bundle may ask for."""
 
@@ -141,27 +142,69 @@ def save_bundle(
         "provenance": dict(provenance or {}),
         "files": {MODEL_FILE: hashlib.sha256(model).hexdigest()},
     }
-    _write_folder(path, {MODEL_FILE: model, GUARD_FILE: seal(content)})
+    write_folder(path, {MODEL_FILE: model, GUARD_FILE: seal(content)})
 
 
-def load_bundle(path: Path) -> Bundle:
+def sign_bundle(path: Path, private_key: Path) -> None:
+    """Write `guard.json.sig` into a bundle: whoever has the public key can tell who made it.
+
+    Args:
+        path: The bundle's folder.
+        private_key: An Ed25519 key in OpenSSH's format, such as the host's kit has as `host.key`.
+
+    Raises:
+        BundleError: The bundle can't be read.
+        SignatureError: The key can't be read or is another kind.
+    """
+    signature = sign(_read(path / GUARD_FILE), private_key)
+    with write_atomically(path / SIGNATURE_FILE) as file:
+        file.write(signature)
+
+
+def load_bundle(path: Path, signed_by: PublicKey | None = None) -> Bundle:
     """Read a bundle and check it whole.
 
     Both files are compared with their SHA-256, and `guard.json` with its one canonical spelling,
-    so that no byte of either can change unnoticed by accident. The hashes are not signatures:
-    whoever can write the folder can write new ones.
+    so that no byte of either can change unnoticed by accident. Against purpose only `signed_by`
+    helps: whoever can write the folder can write new hashes, but no new signature.
+
+    Args:
+        path: The folder.
+        signed_by: The key that must have signed it; None: signatures are not looked at.
 
     Raises:
+        SignatureError: It is not signed by that key; the text names file and key.
         BundleError: A file or key is missing, a byte was changed, the schema is another, or the
             weights or the graph settings do not fit the detector.
     """
     _require_guard(path)
-    content = unseal(_read(path / GUARD_FILE), str(path / GUARD_FILE))
+    files = {name: _read(path / name) for name in (GUARD_FILE, MODEL_FILE)}
+    if signed_by is not None and (path / SIGNATURE_FILE).exists():
+        files[SIGNATURE_FILE] = _read(path / SIGNATURE_FILE)
+    return bundle_of(files, path, signed_by)
+
+
+def bundle_of(files: Mapping[str, bytes], path: Path, signed_by: PublicKey | None) -> Bundle:
+    """The bundle of files that are read already, checked whole.
+
+    Args:
+        files: Contents by name.
+        path: The folder that they are from, or shall go to, for messages.
+        signed_by: As in `load_bundle`.
+
+    Raises:
+        BundleError: As `load_bundle`; SignatureError is one.
+    """
+    if signed_by is not None:
+        # Before anything of it is read: of what nobody vouches for nothing is believed.
+        told, where = files.get(SIGNATURE_FILE), str(path / SIGNATURE_FILE)
+        require_signature(files[GUARD_FILE], told, signed_by, where)
+    content = unseal(files[GUARD_FILE], str(path / GUARD_FILE))
     if content.get("schema") != SCHEMA:
         raise BundleError(
             f"{path / GUARD_FILE}: schema: expected {SCHEMA}, got {content.get('schema')!r}"
         )
-    model = _read(path / MODEL_FILE)
+    model = files[MODEL_FILE]
     try:
         expected = content["files"][MODEL_FILE]
         found = hashlib.sha256(model).hexdigest()
@@ -340,34 +383,10 @@ def _read(path: Path) -> bytes:
 
 def _check_target(path: Path) -> None:
     if path.is_dir():
-        others = {entry.name for entry in path.iterdir()} - {MODEL_FILE, GUARD_FILE}
+        others = {entry.name for entry in path.iterdir()} - {MODEL_FILE, GUARD_FILE, SIGNATURE_FILE}
         if others:
             raise BundleError(
                 f"{path}: not replaced: it holds {sorted(others)[0]!r}, so it is no bundle"
             )
     elif path.exists():
         raise BundleError(f"{path}: expected a folder or nothing, found a file")
-
-
-def _write_folder(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a folder beside `path`, then put it in its place; on an error the old one stays."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    fresh, old = beside / "new", beside / "old"
-    try:
-        fresh.mkdir()
-        for name, data in files.items():
-            with (fresh / name).open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        if path.exists():
-            path.rename(old)
-        try:
-            fresh.rename(path)
-        except OSError:
-            if old.exists():
-                old.rename(path)
-            raise
-    finally:
-        shutil.rmtree(beside)

@@ -104,6 +104,10 @@ class BundleError(FglguardError):
     """A guard bundle is incomplete, of another version, or was changed."""
 
 
+class SignatureError(BundleError):
+    """A guard is not signed by the key that it must be signed with, or can't be signed."""
+
+
 class CalibrationError(FglguardError):
     """No threshold can be chosen from the scores given."""
 

@@ -34,6 +34,7 @@ from fglguard.live.policy import Policy
 from fglguard.live.replaying import events_of
 from fglguard.live.threads import CheckThreads
 from fglguard.scoring import Scorer
+from fglguard.signature import read_public_key
 from fglguard.verdict import Verdict
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class Guard:
         cls,
         path: str | Path,
         *,
+        signed_by: str | Path | None = None,
         policy: Policy | None = None,
         limits: Limits | None = None,
         batch_size: int = 256,
@@ -98,11 +100,23 @@ class Guard:
     ) -> Guard:
         """Load a bundle and the encoder that it names, its model too, which may take seconds.
 
+        Args:
+            path: The bundle's folder.
+            signed_by: The public key that must have signed it: a file such as `host.pub` of a
+                site's kit, or its one line. None: signatures are not looked at.
+            policy: As in the constructor.
+            limits: As in the constructor.
+            batch_size: As in the constructor.
+            domain: As in the constructor.
+            taints: As in the constructor.
+
         Raises:
+            SignatureError: It is not signed by that key, or the key can't be read.
             BundleError: The bundle is incomplete or changed, or the encoder differs.
             EncoderError: The encoder's packages are not installed.
         """
-        bundle = load_bundle(Path(path))
+        key = None if signed_by is None else read_public_key(signed_by)
+        bundle = load_bundle(Path(path), key)
         encoder = load_encoder(bundle.encoder_name)
         # An encoder loads its model with its first text: now, not in the first episode's latency.
         encoder.encode(["load"])

@@ -304,6 +304,18 @@ class TrackingSettings:
 
 
 @dataclass(frozen=True)
+class DeliverySettings:
+    """What becomes of the guard at the end of a run over real sites.
+
+    Attributes:
+        signing_key: The host's private Ed25519 key, which signs the guard before it goes to each
+            site that wants it; empty: it is neither signed nor sent.
+    """
+
+    signing_key: str
+
+
+@dataclass(frozen=True)
 class RunSettings:
     """Everything that determines a run's outcome.
 
@@ -324,6 +336,7 @@ class RunSettings:
     detector: DetectorSettings
     calibration: CalibrationSettings
     privacy: PrivacySettings
+    delivery: DeliverySettings
     tracking: TrackingSettings
 
     @classmethod

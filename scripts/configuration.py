@@ -53,6 +53,7 @@ def with_absolute_paths(settings: RunSettings, folder: Path) -> RunSettings:
         return path and str(Path(path).resolve())
 
     corpus, federation, tracking = settings.corpus, settings.federation, settings.tracking
+    delivery = settings.delivery
     return dataclasses.replace(
         settings,
         output=str(folder),
@@ -60,6 +61,7 @@ def with_absolute_paths(settings: RunSettings, folder: Path) -> RunSettings:
             corpus, path=str(Path(corpus.path).resolve()), splits=absolute(corpus.splits)
         ),
         federation=dataclasses.replace(federation, roster=absolute(federation.roster)),
+        delivery=dataclasses.replace(delivery, signing_key=absolute(delivery.signing_key)),
         tracking=dataclasses.replace(tracking, mlflow=absolute(tracking.mlflow)),
     )
 

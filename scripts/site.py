@@ -70,10 +70,12 @@ def _log(path: Path) -> None:
     for run in dict.fromkeys(line["run"] for line in lines):
         own = [line for line in lines if line["run"] == run]
         console.print(log_table(own, f"What left this site in run {run}"))
-        for server_round, count in by_round(own).items():
-            console.print(f"round {server_round}: {count:,} bytes", highlight=False)
-    total = sum(line["bytes"] for line in lines)
-    console.print(f"{len(lines)} replies, {total:,} bytes in all", highlight=False)
+        for server_round, (sent, received) in by_round(own).items():
+            told = f"round {server_round}: {sent:,} bytes out, {received:,} in"
+            console.print(told, highlight=False)
+    sent, received = (sum(line[name] for line in lines) for name in ("bytes", "received"))
+    told = f"{len(lines)} replies, {sent:,} bytes out in all, {received:,} in"
+    console.print(told, highlight=False)
 
 
 def _check(chosen: argparse.Namespace, overrides: Sequence[str]) -> None:

@@ -26,7 +26,9 @@ def read_log(path: Path) -> list[Described]:
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             record = json.loads(line)
-            lines.append({**record, "bytes": int(record["bytes"]), "run": int(record["run"])})
+            numbers = {name: int(record[name]) for name in ("bytes", "run")}
+            # Logs from before it was written have none.
+            lines.append({**record, **numbers, "received": int(record.get("received", 0))})
         except (ValueError, KeyError, TypeError) as error:
             raise OutputError(
                 f"{path}:{number}: expected a line of a site's log, got damage"
@@ -87,11 +89,12 @@ def content(record: Described) -> str:
     return ", ".join(record["names"])
 
 
-def by_round(lines: Iterable[Described]) -> dict[int, int]:
-    """Bytes by round, in the order in which they left; 0 is before the first."""
-    sums: dict[int, int] = {}
+def by_round(lines: Iterable[Described]) -> dict[int, tuple[int, int]]:
+    """Bytes that left and bytes that came, by round, in order; 0 is before the first."""
+    sums: dict[int, tuple[int, int]] = {}
     for line in lines:
-        sums[line["round"]] = sums.get(line["round"], 0) + line["bytes"]
+        sent, received = sums.get(line["round"], (0, 0))
+        sums[line["round"]] = sent + line["bytes"], received + line["received"]
     return sums
 
 

@@ -38,11 +38,13 @@ class Gathered:
         cohort: The members by node id.
         sizes: Split sizes and unsafe counts that each site reported, by site.
         left_out: Who takes no part, and why.
+        want_guard: Sites that want the guard at the end.
     """
 
     cohort: Cohort
     sizes: dict[str, dict[str, int]]
     left_out: list[LeftOut] = field(default_factory=list)
+    want_guard: frozenset[str] = frozenset()
 
     def record(self) -> dict[str, Any]:
         """Both lists as the run folder keeps them."""

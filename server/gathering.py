@@ -54,7 +54,12 @@ def gather(grid: Grid, roster: Roster, settings: RunSettings, encoder_fingerprin
     enrolment.require_enough()
     for one in enrolment.left_out:
         logger.warning("going on without it: %s", one.reason)
-    return Gathered(Cohort(enrolment.members), enrolment.sizes, enrolment.left_out)
+    return Gathered(
+        Cohort(enrolment.members),
+        enrolment.sizes,
+        enrolment.left_out,
+        frozenset(enrolment.want_guard),
+    )
 
 
 def _queries(nodes: Iterable[int], encoder_fingerprint: str) -> list[Message]:
@@ -80,6 +85,7 @@ class _Enrolment:
         members: Who takes part, by node id.
         sizes: What each of them holds, by site.
         left_out: Who doesn't.
+        want_guard: Sites among the members that want the guard at the end.
         mismatches: What stops a run whose roster binds no nodes.
     """
 
@@ -93,6 +99,7 @@ class _Enrolment:
         self.members: dict[int, Member] = {}
         self.sizes: dict[str, dict[str, int]] = {}
         self.left_out: list[LeftOut] = []
+        self.want_guard: set[str] = set()
         self.mismatches: list[str] = []
 
     def leave_out(self, reason: str, node: int = 0, claimed: str = "") -> None:
@@ -109,6 +116,7 @@ class _Enrolment:
             if member.site in self.sizes:
                 raise FederationError(f"site {member.site}: two nodes answer to this name")
             size = {key: int(value) for key, value in reply.content["metrics"].items()}
+            wants = reply.content["site"].get("wants_guard", False) is True
         except MALFORMED as error:
             logger.exception("query: node %d", node)
             self.leave_out(
@@ -124,6 +132,8 @@ class _Enrolment:
         else:
             self.members[node] = member
             self.sizes[member.site] = size
+            if wants:
+                self.want_guard.add(member.site)
 
     def name_silent(self, asked: Sequence[int], silent: set[int]) -> None:
         """Say of each that is missing who it is, as far as the roster knows."""

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 from flwr.serverapp import Grid
@@ -14,8 +15,10 @@ from fglguard.evaluation.report.curves import score_curves
 from fglguard.graph import GraphSettings
 from fglguard.parameters import flatten, load_flat
 from fglguard.settings import RunSettings, values_of
+from fglguard.signature import require_signing_key
 from server.assessment import Assessment, assess_global_model
 from server.client_figures import client_fairness, client_figures
+from server.delivery import deliver, delivery_record
 from server.enrolment import Gathered
 from server.floors import floor_aurocs
 from server.fusion import fused
@@ -53,8 +56,10 @@ def run(grid: Grid, settings: RunSettings) -> Results:
     observer: FanOut | None = None
     try:
         observer = open_trackers(settings, folder)
-        results = _Run(grid, settings, folder, observer).go()
+        one = _Run(grid, settings, folder, observer)
+        results = one.go()
         folder.write_results(results)
+        one.deliver()
         observer.finish(results)
         report_error = write_run_report(folder.path, settings)
         folder.set_status("completed", report_error=report_error)
@@ -90,15 +95,20 @@ class _Run:
         self.encoder: Encoder = load_encoder(settings.corpus.encoder)
         self.graph = GraphSettings.of(settings.detector)
         self.simulated = not settings.federation.roster
+        self.gathered: Gathered | None = None
+        self.strategy: GuardStrategy | None = None
 
     def go(self) -> Results:
         settings = self.settings
+        if settings.delivery.signing_key:
+            require_signing_key(Path(settings.delivery.signing_key))
         started = time.monotonic()
         roster = roster_of(settings, self.encoder.fingerprint)
         gathered = gather(self.grid, roster, settings, self.encoder.fingerprint)
         if not self.simulated:
             self.folder.write_enrolment(gathered.record())
         strategy = build_strategy(gathered.cohort, settings, self.observer)
+        self.gathered, self.strategy = gathered, strategy
         dimension = self.graph.node_width(self.encoder.dimension)
         detector = detector_of(settings.detector, dimension, seed=settings.seed)
         gathered_at = time.monotonic()
@@ -130,6 +140,13 @@ class _Run:
                 "total": round(time.monotonic() - started, 2),
             },
         }
+
+    def deliver(self) -> None:
+        """Send the guards of the run to the sites that want one, if the host can sign them."""
+        if self.gathered and self.strategy and self.settings.delivery.signing_key:
+            path = self.folder.path
+            deliveries = deliver(self.grid, self.gathered, self.strategy, path, self.settings)
+            self.folder.write_delivery(delivery_record(deliveries))
 
     def assess(self, strategy: GuardStrategy, detector: Detector, cohort: Cohort) -> Assessment:
         """Calibrate and test the global model, or in the local arm every client's own."""

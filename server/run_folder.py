@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from strategies.updates import Failure, Update
 ENROLMENT = "enrolment.json"
 """The file of a run folder that says which real sites take part."""
 
+DELIVERY = "delivery.json"
+"""The file of a run folder that says which real sites have its guard."""
+
 LOCK = ".lock"
 """The file of a run folder that a running run holds locked."""
 
@@ -30,6 +33,7 @@ FREE_TO_CHANGE = (
     "federation.checkpoints",
     "federation.connect_timeout",
     "federation.timeout",
+    "delivery.signing_key",
     "tracking.tensorboard",
     "tracking.mlflow",
 )
@@ -94,9 +98,9 @@ class RunFolder:
     `config.json` holds the resolved settings, `metrics.jsonl` a line a round and client,
     `checkpoints/` the newest global models (`server.checkpoints`), `clients/` what simulated
     clients keep between rounds, `enrolment.json` which real sites take part and why others don't,
-    `guard/` the bundle, `results.json` the figures, `curves.json` ROC curves and histograms,
-    `report.html` all of it for a person (`server.report`), `status.json` how the run stands:
-    running, completed or failed, and why.
+    `guard/` the bundle, `delivery.json` which real sites have got it, `results.json` the figures,
+    `curves.json` ROC curves and histograms, `report.html` all of it for a person
+    (`server.report`), `status.json` how the run stands: running, completed or failed, and why.
 
     The folder is locked from `begin` to `close`, or to the end of the process.
 
@@ -236,6 +240,10 @@ class RunFolder:
         """Say which sites take part, and which are left out and why."""
         self._write_json(ENROLMENT, enrolment)
 
+    def write_delivery(self, deliveries: Sequence[Mapping[str, Any]]) -> None:
+        """Say which sites have the guard, and why others don't."""
+        self._write_json(DELIVERY, deliveries)
+
     def write_results(self, results: Mapping[str, Any]) -> None:
         """Keep the run's figures."""
         self._write_json("results.json", results)
@@ -268,7 +276,7 @@ class RunFolder:
         with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
-    def _write_json(self, name: str, record: Mapping[str, Any]) -> None:
+    def _write_json(self, name: str, record: Mapping[str, Any] | Sequence[Any]) -> None:
         with write_atomically(self.path / name) as file:
             file.write(json.dumps(record, indent=2, allow_nan=False).encode() + b"\n")
 

@@ -76,6 +76,7 @@ class GuardStrategy(Strategy):
     Attributes:
         used: The last round in which each site's update was used, by site. A client goes on from
             what it kept then, so that an update that came too late leaves no trace.
+        unusable: By phase and site, why its last reply in that phase couldn't be used.
     """
 
     exports: ClassVar[Sequence[str]] = ()
@@ -97,6 +98,7 @@ class GuardStrategy(Strategy):
         self._arrival: dict[int, int] = {}
         self._warned: set[str] = set()
         self.used: dict[str, int] = {}
+        self.unusable: dict[tuple[str, str], str] = {}
 
     def broadcast(self) -> Mapping[str, FlatVector]:
         """Vectors [P] that go to every client beside the global parameters."""
@@ -234,6 +236,7 @@ class GuardStrategy(Strategy):
                 if node not in by_node:
                     raise UpdateError("no reply within the time limit")
                 results.append(read(by_node[node], member))
+                self.unusable.pop((phase, member.site), None)
             except MALFORMED as error:
                 logger.exception("%s, round %d: site %s", phase, server_round, member.site)
                 reason = f"its reply is malformed ({type(error).__name__}: {str(error)[:200]})"
@@ -242,6 +245,7 @@ class GuardStrategy(Strategy):
             except UpdateError as error:
                 failures.append(Failure(member, str(error)))
                 self.observer.failed(phase, server_round, failures[-1])
+        self.unusable |= {(phase, one.member.site): one.reason for one in failures}
         minimum = min(self.federation.minimum_clients or self._needed_now, self._needed_now)
         if len(results) < minimum:
             raise QuorumError(

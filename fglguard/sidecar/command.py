@@ -13,12 +13,17 @@ from fglguard.errors import SidecarError
 from fglguard.live.policy import Mode, OnError, Policy
 from fglguard.sidecar.keys import read_keys
 from fglguard.sidecar.settings import SidecarSettings, allow_list
+from fglguard.signature import read_public_key
 
 PACKAGES = ("fastapi", "httptools", "uvicorn", "prometheus_client")
 
 
 def serve(
     bundle: Annotated[Path, typer.Argument(help="A guard's folder; read again at each reload.")],
+    signed_by: Annotated[
+        Path | None,
+        typer.Option(help="Public key that must have signed the guard, such as a kit's host.pub."),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0: one that is free.")] = 8765,
     keys: Annotated[
@@ -77,6 +82,7 @@ def serve(
     allowed = allow_list(allow_agent or (), allow_tool or (), allow_hash or ())
     settings = SidecarSettings(
         bundle=bundle,
+        signed_by=None if signed_by is None else read_public_key(signed_by),
         host=host,
         port=port,
         keys=read_keys(keys),

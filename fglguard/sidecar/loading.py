@@ -20,11 +20,12 @@ def load_guard(settings: SidecarSettings, before: Guard | None) -> Guard:
         before: The one that serves; its encoder, seconds to load, is used again if it fits.
 
     Raises:
+        SignatureError: It is not signed by the key that the settings name.
         BundleError: The bundle is incomplete or changed, or the encoder differs.
         EncoderError: The encoder's packages are not installed.
     """
     # A link is followed once: it may be set to another folder between two reads.
-    bundle = load_bundle(settings.bundle.resolve())
+    bundle = load_bundle(settings.bundle.resolve(), settings.signed_by)
     if before is not None and before.scorer.encoder.fingerprint == bundle.encoder_fingerprint:
         encoder = before.scorer.encoder
     else:

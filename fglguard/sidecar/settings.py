@@ -11,6 +11,7 @@ from pathlib import Path
 from fglguard.errors import SettingsError, shown
 from fglguard.live.limits import Limits
 from fglguard.live.policy import AllowList, Policy
+from fglguard.signature import PublicKey
 
 _RANGES: dict[str, tuple[float, float]] = {
     "port": (0, 65535),
@@ -31,6 +32,7 @@ class SidecarSettings:
 
     Attributes:
         bundle: The guard's folder; read again at each reload.
+        signed_by: The key that must have signed it, at each reload too; None: any guard is taken.
         host: Address to listen on.
         port: 0: one that is free.
         keys: Bearer keys.
@@ -56,6 +58,7 @@ class SidecarSettings:
     """
 
     bundle: Path
+    signed_by: PublicKey | None = None
     host: str = "127.0.0.1"
     port: int = 8765
     keys: tuple[str, ...] = field(default=(), repr=False)

@@ -15,6 +15,7 @@ from fglguard.episode import Episode
 from fglguard.errors import SiloError
 from fglguard.graph import GraphSettings
 from fglguard.packed_graphs import PackedGraphs
+from fglguard.sealing import digest
 from fglguard.silo.arrays import map_array
 from fglguard.silo.attributes import ATTRIBUTES, Attribute, collect, read_attributes
 from fglguard.silo.embeddings import every_vector, gather_by_episode
@@ -299,6 +300,14 @@ class Silo:
             SiloError: The encoder has not encoded anything here, or a file is damaged.
         """
         return every_vector(self.path, self._embedding(encoder_fingerprint))
+
+    @property
+    def episodes_digest(self) -> str:
+        """Equal for the same episodes with the same splits; other embeddings don't change it."""
+        data = f"{self._manifest.data}/"
+        files = self._manifest.files.items()
+        own = {path.removeprefix(data): f.sha256 for path, f in files if path.startswith(data)}
+        return digest(own)
 
     def encoder_fingerprints(self) -> list[str]:
         """Fingerprints of the encoders that have encoded every text."""

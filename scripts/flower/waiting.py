@@ -74,7 +74,8 @@ def _limit(settings: RunSettings) -> float:
     """Seconds: the server bounds each phase; this bounds a run that Flower never starts or ends."""
     federation = settings.federation
     phases = 2 * federation.clients if settings.strategy.name == "local" else 0
-    phases += federation.rounds * (1 + federation.retries) + 3
+    # Query, fusion, calibration, test, delivery.
+    phases += federation.rounds * (1 + federation.retries) + 5
     return COMMAND_SECONDS + federation.connect_timeout + phases * federation.timeout
 
 

@@ -34,8 +34,17 @@ from scripts.provisioning.site_config import site_config, site_config_text
 from scripts.provisioning.start_scripts import host_start, site_start
 
 
-def write_host_kit(kit: Path, consortium: Consortium, ledger: Ledger, authority: bytes) -> None:
+def write_host_kit(
+    kit: Path, consortium: Consortium, ledger: Ledger, authority: bytes, bundle_key: str
+) -> None:
     """Write all that is not a secret of the host's kit, where it changed.
+
+    Args:
+        kit: Its folder.
+        consortium: What the file says.
+        ledger: The sites' public keys.
+        authority: The authority's certificate.
+        bundle_key: The host's public key, for guard bundles.
 
     Raises:
         FederationError: The roster that is there is damaged.
@@ -56,7 +65,7 @@ def write_host_kit(kit: Path, consortium: Consortium, ledger: Ledger, authority:
     put(kit / START, host_start(host), EXECUTABLE)
     put(kit / host_service(), host_unit(consortium))
     put(kit / COMPOSE, host_compose(consortium))
-    put(kit / README, host_readme(consortium))
+    put(kit / README, host_readme(consortium, bundle_key))
 
 
 def write_site_kit(
@@ -80,4 +89,4 @@ def write_site_kit(
     put(kit / START, site_start(site, consortium.host), EXECUTABLE)
     put(kit / site_service(site), site_unit(consortium, site))
     put(kit / COMPOSE, site_compose(site))
-    put(kit / README, site_readme(consortium, site))
+    put(kit / README, site_readme(consortium, site, bundle_key))

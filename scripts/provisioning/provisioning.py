@@ -94,7 +94,7 @@ class Provisioning:
         self._put_away(ledger)
         bundle_key = self._host_keys(host, certificate)
         text = (authority / CA_CERTIFICATE).read_bytes()
-        write_host_kit(host, self.consortium, ledger, text)
+        write_host_kit(host, self.consortium, ledger, text, bundle_key)
         for site in self.consortium.sites:
             key = ledger.keys[site.name]
             kit = self.kits / site.name

@@ -2,9 +2,10 @@
 
 import shlex
 
+from fglguard.signature import read_public_key
 from scripts.provisioning.consortium import Consortium, Site, joined_address
 from scripts.provisioning.layout import HOST, INSTALLED_AT
-from scripts.provisioning.run_config import agreed_overrides, run_overrides
+from scripts.provisioning.run_config import agreed_overrides
 from scripts.provisioning.service_files import host_service, site_service
 
 _HOST = """\
@@ -27,7 +28,9 @@ host sees masked updates and counts, never a site's episodes. Anyone who can rea
    `FGLGUARD_BIN=$PROJECT/.venv/bin $PROJECT/.venv/bin/python $PROJECT/scripts/provision.py \
 register {kit}`
 5. Run, once enough sites are online; they refuse a run that hides less than `privacy={floor}`:
-   `$PROJECT/.venv/bin/python $PROJECT/scripts/federate.py {kit} {overrides}`
+   `$PROJECT/.venv/bin/python $PROJECT/scripts/federate.py {kit}`
+   It takes `run.toml` from here, signs the guard with `host.key` (key `{fingerprint}`)
+   and sends it to each site that wants it.
 
 Health: gRPC health service on `127.0.0.1:{health}`. What to keep safe: this folder and
 `{state}/superlink.db` (registrations survive a restart; a run in flight ends and is resumed from
@@ -41,7 +44,7 @@ its checkpoint).
 | `roster.json` | site, domain, public key and node id of each site; keys that were revoked |
 | `sites/` | the sites' public keys, for registration |
 | `config.toml` | for `FLWR_HOME`: where `flwr` finds the SuperLink |
-| `run.toml` | what every run over these sites needs, for `flwr run --run-config` |
+| `run.toml` | what every run over these sites needs: privacy, encoder, fewest sites |
 | `kit.toml` | what the check compares with: address, versions |
 """
 
@@ -68,6 +71,11 @@ masked updates and counts, and each message that leaves is first written to `{lo
 {quoted_log}`
 
 Health: gRPC health service on `127.0.0.1:{health}`. The same key is the same site after a restart.
+At the end of a run the host sends the guard, signed; it is checked with `host.pub` (key
+`{fingerprint}`), then kept in `{guards}/RUN`, and `{guards}/latest` leads to the newest. Use it:
+`$PROJECT/.venv/bin/fglguard serve {quoted_guards}/latest --signed-by {kit}/host.pub`
+With an empty `guards-path` in `site.toml` this site gets none.
+
 You may raise `require-privacy` in `site.toml` at any time (now `{floor}`): a run that hides less
 is refused, at this site, whatever the host says. Stop the process and nothing leaves.
 
@@ -95,8 +103,8 @@ _KEY_BROUGHT = (
 )
 
 
-def host_readme(consortium: Consortium) -> str:
-    """The host's page."""
+def host_readme(consortium: Consortium, bundle_key: str) -> str:
+    """The host's page; `bundle_key` is its public key for guard bundles."""
     host = consortium.host
     return _HOST.format(
         name=consortium.name,
@@ -107,13 +115,13 @@ def host_readme(consortium: Consortium) -> str:
         service=host_service(),
         state=host.state,
         health=host.health_port,
-        overrides=" ".join(run_overrides(consortium)),
+        fingerprint=read_public_key(bundle_key).fingerprint,
         floor=consortium.require_privacy,
     )
 
 
-def site_readme(consortium: Consortium, site: Site) -> str:
-    """A site administrator's page."""
+def site_readme(consortium: Consortium, site: Site, bundle_key: str) -> str:
+    """A site administrator's page; `bundle_key` is the host's public key for guard bundles."""
     return _SITE.format(
         site=site.name,
         name=consortium.name,
@@ -123,6 +131,9 @@ def site_readme(consortium: Consortium, site: Site) -> str:
         quoted_data=shlex.quote(str(site.data)),
         quoted_log=shlex.quote(str(site.state / "sent.jsonl")),
         log=site.state / "sent.jsonl",
+        guards=site.state / "guards",
+        quoted_guards=shlex.quote(str(site.state / "guards")),
+        fingerprint=read_public_key(bundle_key).fingerprint,
         kit=f"{INSTALLED_AT}/{site.name}",
         key=_KEY_MADE if site.public_key is None else _KEY_BROUGHT,
         encoder=consortium.encoder,

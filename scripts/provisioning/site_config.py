@@ -16,10 +16,11 @@ _KEYS = {
     "encoder": "The encoder that the silo is prepared with.",
     "require-privacy": "A run that hides less is refused: none, aegis or aegis_extended.",
     "sent-log": "A line for everything that left the site, written before it leaves.",
-    "guards-path": "Where guards that were delivered are kept.",
+    "guards-path": "Where guards that were delivered are kept; empty: none is wanted.",
     "host-key": "The key that guards must be signed with: the text of host.pub.",
     "host": "The SuperLink; start.sh has it too.",
 }
+_OPTIONAL = "guards-path"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,10 @@ def read_site_config(kit: Path) -> SiteConfig:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FederationError(f"{path}: expected TOML: {error}") from error
+    values.setdefault(_OPTIONAL, "")
     for key in _KEYS:
+        if key == _OPTIONAL and values[key] == "":
+            continue
         if not isinstance(values.get(key), str) or not values[key]:
             raise FederationError(f"{path}: {key}: expected a text that is not empty")
     if values["require-privacy"] not in LADDER:

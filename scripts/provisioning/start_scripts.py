@@ -30,6 +30,9 @@ cd -- "$state/empty"
 export FLWR_HOME="$state/flower"
 export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1
 export FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION=1 RAY_USAGE_STATS_ENABLED=0
+# Flower starts a process a message: none should wait for its work, or compile torch anew.
+export FLWR_SUPEREXEC_TASK_POLL_INTERVAL=0.1
+export PYTHONPYCACHEPREFIX="${{PYTHONPYCACHEPREFIX:-$state/bytecode}}" PYTHONDONTWRITEBYTECODE=
 # Sums are equal on every machine only with one thread a process.
 export OMP_NUM_THREADS=1 PYTHONUNBUFFERED=1
 """

@@ -79,6 +79,7 @@ def test_a_reply_is_logged_with_its_records_sizes_and_hashes(site, run_config):
     assert told["arrays"]["sha256"] == hashlib.sha256(reply.content["arrays"].deflate()).hexdigest()
     assert told["metrics"]["values"] == dict(reply.content["metrics"])
     assert line["bytes"] > sum(record["bytes"] for record in line["records"])
+    assert len(data) < line["received"] < 1.05 * 4 * len(sent)
 
 
 def test_the_hash_of_the_record_tells_of_every_number(site):

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 import fglguard
-from fglguard.bundle import Bundle, load_bundle, save_bundle
+from fglguard.bundle import Bundle, load_bundle, save_bundle, sign_bundle
 from fglguard.calibration import Calibration, calibrate
 from fglguard.detector import build_detector
 from fglguard.detector_options import DetectorOptions
 from fglguard.encoder import load_encoder
 from fglguard.episode import Agent, Episode, Message
-from fglguard.errors import BundleError, SettingsError
+from fglguard.errors import BundleError, SettingsError, SignatureError
 from fglguard.graph import PRESET_FEATURES, GraphSettings
 from fglguard.graph_builder import episode_graph
 from fglguard.guard import Guard
@@ -25,6 +25,7 @@ from fglguard.packed_graphs import pack
 from fglguard.silo import Silo
 from fglguard.training import score_graphs
 from tests.fglguard.flow.conftest import build
+from tests.fglguard.test_signature import write_key
 
 torch.set_num_threads(1)
 SETTINGS = GraphSettings(rounds=2)
@@ -327,3 +328,24 @@ def test_the_encoders_model_is_there_before_the_first_episode_is_timed(tmp_path)
     )
     guard = Guard.load(tmp_path / "g")
     assert guard.scorer.encoder._loaded is not None
+
+
+def test_a_guard_that_must_be_signed(path, tmp_path):
+    """By the one key that is named, as a file or as its line, and with every byte as it was."""
+    write_key(tmp_path / "host.key")
+    public = tmp_path / "host.pub"
+    with pytest.raises(SignatureError, match=r"guard\.json\.sig: .*host\.pub.* found no such file"):
+        Guard.load(path, signed_by=public)
+    sign_bundle(path, tmp_path / "host.key")
+    assert Guard.load(path, signed_by=public).score(EPISODES)
+    assert Guard.load(path, signed_by=public.read_text()).score(EPISODES)
+    write_key(tmp_path / "other")
+    with pytest.raises(SignatureError, match=r"other\.pub.*found one by another key"):
+        Guard.load(path, signed_by=tmp_path / "other.pub")
+    for name, told in (("guard.json", "does not fit"), ("model.safetensors", "changed since")):
+        before = (path / name).read_bytes()
+        (path / name).write_bytes(before[:-2] + bytes([before[-2] ^ 1]) + before[-1:])
+        with pytest.raises(BundleError, match=told):
+            Guard.load(path, signed_by=public)
+        (path / name).write_bytes(before)
+    assert Guard.load(path, signed_by=public).score(EPISODES)

@@ -93,7 +93,10 @@ def test_a_site_that_is_not_named_is_refused(capsys, options, told):
 def test_a_log_is_shown_by_round(tmp_path, capsys):
     """Two replies of 10 and 20 bytes in round 1."""
     log = tmp_path / "sent.jsonl"
-    line = '{{"time": "2030-01-01T00:00:00", "run": 7, "round": 1, "type": "train", "bytes": {}, '
+    line = (
+        '{{"time": "2030-01-01T00:00:00", "run": 7, "round": 1, "type": "train", "bytes": {}, '
+        '"received": 400, '
+    )
     metrics = (
         '"records": [{"name": "metrics", "kind": "MetricRecord", "bytes": 4, "sha256": "ab", '
         '"values": {"loss": 0.5}}]}\n'
@@ -103,7 +106,8 @@ def test_a_log_is_shown_by_round(tmp_path, capsys):
     assert main(["log", str(log)]) == 0
     shown = capsys.readouterr().out
     assert "loss=0.5" in shown and "SiloError: gone" in shown
-    assert "round 1: 30 bytes" in shown and "2 replies, 30 bytes in all" in shown
+    assert "round 1: 30 bytes out, 800 in" in shown
+    assert "2 replies, 30 bytes out in all, 800 in" in shown
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"bytes": 1}'])

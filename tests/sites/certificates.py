@@ -9,22 +9,31 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 DAY = datetime.timedelta(days=1)
+ISSUER = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
 
 
 def write_certificates(folder):
-    """`ca.crt`, and `server.pem` with `server.key` for 127.0.0.1, signed by it."""
+    """`ca.crt`, and `server.pem` with `server.key` for 127.0.0.1, signed by it.
+
+    Returns:
+        The authority's private key, which signs further ones.
+    """
     folder.mkdir()
-    authority, server = (
-        ec.generate_private_key(ec.SECP384R1()),
-        ec.generate_private_key(ec.SECP384R1()),
-    )
-    issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    authority = ec.generate_private_key(ec.SECP384R1())
     own = x509.BasicConstraints(ca=True, path_length=0)
-    ca = _signed(issuer, authority.public_key(), issuer, authority, own)
-    leaf = _signed(subject, server.public_key(), issuer, authority, names)
+    ca = _signed(ISSUER, authority.public_key(), authority, own)
     (folder / "ca.crt").write_bytes(ca.public_bytes(serialization.Encoding.PEM))
+    write_server_certificate(folder, authority)
+    return authority
+
+
+def write_server_certificate(folder, authority, address="127.0.0.1", until=30 * DAY):
+    """`server.pem` with `server.key` for an address, valid until so long from now."""
+    folder.mkdir(exist_ok=True)
+    server = ec.generate_private_key(ec.SECP384R1())
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
+    leaf = _signed(subject, server.public_key(), authority, names, until)
     (folder / "server.pem").write_bytes(leaf.public_bytes(serialization.Encoding.PEM))
     private = server.private_bytes(
         serialization.Encoding.PEM,
@@ -51,9 +60,9 @@ def write_key_pair(path):
     path.with_suffix(".pub").write_bytes(public)
 
 
-def _signed(subject, public, issuer, authority, extension):
+def _signed(subject, public, authority, extension, until=30 * DAY):
     now = datetime.datetime.now(datetime.UTC)
     builder = x509.CertificateBuilder(
-        issuer, subject, public, x509.random_serial_number(), now - DAY, now + 30 * DAY
+        ISSUER, subject, public, x509.random_serial_number(), now - 2 * DAY, now + until
     )
     return builder.add_extension(extension, critical=False).sign(authority, hashes.SHA384())

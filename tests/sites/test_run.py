@@ -15,12 +15,9 @@ import pytest
 
 from client.app import app as client_app
 from fglguard.bundle import load_bundle
-from fglguard.encoder import load_encoder
-from fglguard.graph import GraphSettings
 from fglguard.parameters import flatten
-from fglguard.settings import RunSettings
-from fglguard.silo import Silo
-from scripts.consortium import Consortium, write_roster
+from fglguard.signature import read_public_key
+from scripts.consortium import write_roster
 from scripts.federate import main as federate
 from scripts.generate_flower_config import composed
 from server.app import app as server_app
@@ -36,22 +33,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def consortium(tmp_path_factory, make_episode):
-    folder = tmp_path_factory.mktemp("consortium")
-    episodes = [make_episode(n, d, unsafe=n % 4 < 2) for d in ("a", "b", "c") for n in range(40)]
-    source = Silo.create(folder / "source", episodes)
-    encoder, graph = load_encoder("hashed-words"), GraphSettings()
-    source.prepare(encoder, graph)
-    return Consortium(source, folder, encoder, graph)
-
-
-@pytest.fixture(scope="module")
-def sites(consortium):
-    settings = RunSettings.from_flat(composed())
-    return consortium.deal(["a", "b", "c"], 1, settings.partition, seed=0)
-
-
-@pytest.fixture(scope="module")
 def deployment(tmp_path_factory, sites):
     """The three sites, each with a log, and a stranger with a registered key off the roster."""
     made = Deployment(tmp_path_factory.mktemp("deployment"))
@@ -61,9 +42,7 @@ def deployment(tmp_path_factory, sites):
             made.register(name)
         made.write_roster(sites)
         for site in sites:
-            made.start_site(
-                site.name, site.path, **{"sent-log": made.folder / f"{site.name}.jsonl"}
-            )
+            made.start_site(site.name, site.path)
             made.wait_for(site.name, "SuperNode ID")
         yield made
     finally:
@@ -112,10 +91,20 @@ def test_the_model_is_that_of_the_simulation_and_every_byte_is_logged(
     assert f"left out: node {stranger['node']} is connected and not on the roster" in told
 
     lines = [json.loads(line) for line in (deployment.folder / "a-0.jsonl").open()]
-    kinds = ["query", *["train"] * ROUNDS, "evaluate", "evaluate"]
+    kinds = ["query", *["train"] * ROUNDS, "evaluate", "evaluate", "query.guard"]
     assert [line["type"] for line in lines] == kinds
     parameters = 4 * len(model(tmp_path / "sites"))
-    assert all(parameters < line["bytes"] < 1.05 * parameters for line in lines[1 : 1 + ROUNDS])
+    for line in lines[1 : 1 + ROUNDS]:
+        assert parameters < line["bytes"] < 1.05 * parameters
+        assert parameters < line["received"] < 1.05 * parameters
+
+    # Every site has the host's guard, byte for byte, and can tell that it is the host's.
+    kept = tmp_path / "sites" / "guard"
+    for site in sites:
+        delivered = deployment.folder / f"guards-{site.name}" / "sites"
+        load_bundle(delivered, read_public_key(deployment.host_key))
+        for path in kept.iterdir():
+            assert (delivered / path.name).read_bytes() == path.read_bytes()
 
 
 def test_a_site_that_claims_anothers_name_is_refused_and_the_rest_go_on(

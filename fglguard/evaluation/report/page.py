@@ -22,7 +22,15 @@ from fglguard.evaluation.report.template import PAGE
 from fglguard.evaluation.report.theme import stylesheet
 from fglguard.evaluation.report.thresholds import calibration_lines, domain_thresholds, warnings
 
-PATHS = ("output", "resume", "corpus.path", "corpus.splits", "federation.roster", "tracking.mlflow")
+PATHS = (
+    "output",
+    "resume",
+    "corpus.path",
+    "corpus.splits",
+    "federation.roster",
+    "delivery.signing_key",
+    "tracking.mlflow",
+)
 """Settings that name places on a machine, which a page that leaves it does not tell."""
 
 

@@ -8,16 +8,19 @@ from dataclasses import fields
 
 import pytest
 
-from fglguard.bundle import load_bundle
+from fglguard.bundle import load_bundle, sign_bundle
 from fglguard.encoder import load_encoder
 from fglguard.episode import episode_to_record
+from fglguard.errors import SignatureError
 from fglguard.guard import Guard
 from fglguard.live.policy import Policy
 from fglguard.sidecar.loading import load_guard
 from fglguard.sidecar.records import VerdictRecord
 from fglguard.sidecar.settings import allow_list
+from fglguard.signature import read_public_key
 from fglguard.verdict import Verdict
 from tests.fglguard.sidecar.conftest import answer, beginning, said, write_bundle
+from tests.fglguard.test_signature import write_key
 
 
 class Poisonable:
@@ -373,6 +376,21 @@ def test_reload(serve_in_process, bundle):
     assert metric(client, 'reloads_total{outcome="done"}') == 1
     assert metric(client, 'reloads_total{outcome="refused"}') == 1
     assert client.get("/healthz").json()["model_id"] == done.json()["model_id"]
+
+
+def test_a_guard_that_must_be_signed_at_the_start_and_at_each_reload(
+    serve_in_process, bundle, tmp_path
+):
+    key = write_key(tmp_path / "host.key")
+    signed_by = read_public_key(tmp_path / "host.pub")
+    with pytest.raises(SignatureError, match=r"guard\.json\.sig"):
+        serve_in_process(signed_by=signed_by)
+    sign_bundle(bundle, key)
+    _, client = serve_in_process(signed_by=signed_by)
+    write_bundle(bundle, threshold=0.0, seed=3)
+    assert problem(client.post("/v1/admin/reload")) == (409, "bundle_refused")
+    sign_bundle(bundle, key)
+    assert client.post("/v1/admin/reload").status_code == 200
 
 
 @pytest.mark.parametrize("required", [False, True])

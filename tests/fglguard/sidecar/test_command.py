@@ -19,6 +19,7 @@ runner = CliRunner()
         (["--tls-cert", "c.pem"], "--tls-cert and --tls-key: expected both"),
         (["--allow-hash", "abc"], "--allow-hash: expected a SHA-256"),
         (["--queue", "0"], "--queue: expected 1 to 100000, got 0"),
+        (["--signed-by", "nothing.pub"], "nothing.pub: the public key can't be read"),
         (["--log-text"], "--log-text: expected a verdict log"),
         (["--mode", "off"], "'off' is not one of 'enforce', 'shadow'"),
         (["--log", "no/such/folder/v"], "expected a guard's folder"),

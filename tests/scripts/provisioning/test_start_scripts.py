@@ -14,7 +14,8 @@ from scripts.provisioning.start_scripts import shell_default
 
 TELL = f"""#!{sys.executable}
 import json, os, sys
-kept = ("FLWR_HOME", "FLWR_TELEMETRY_ENABLED", "OMP_NUM_THREADS", "PATH")
+kept = ("FLWR_HOME", "FLWR_TELEMETRY_ENABLED", "OMP_NUM_THREADS", "PATH",
+        "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE", "FLWR_SUPEREXEC_TASK_POLL_INTERVAL")
 print(json.dumps([sys.argv, os.getcwd(), {{key: os.environ[key] for key in kept}}]))
 """
 
@@ -34,7 +35,7 @@ def run(script, *arguments, cwd="/", **environment):
     return subprocess.run(
         [str(script), *arguments],
         cwd=cwd,
-        env={"PATH": os.environ["PATH"], **environment},
+        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", **environment},
         capture_output=True,
         text=True,
         timeout=60,
@@ -74,6 +75,10 @@ def test_a_sites_script_works_from_anywhere_with_awkward_paths(kits, programs, t
     assert cwd == tmp_path / AWKWARD / "empty"
     assert kept["FLWR_HOME"] == str(tmp_path / AWKWARD / "flower")
     assert kept["FLWR_TELEMETRY_ENABLED"] == "0" and kept["OMP_NUM_THREADS"] == "1"
+    # A process a message: bytecode that is not kept costs each of them seconds.
+    assert kept["PYTHONPYCACHEPREFIX"] == str(tmp_path / AWKWARD / "bytecode")
+    assert kept["PYTHONDONTWRITEBYTECODE"] == ""
+    assert kept["FLWR_SUPEREXEC_TASK_POLL_INTERVAL"] == "0.1"
     # Flower looks for the programs that it starts itself in PATH.
     assert kept["PATH"].startswith(f"{programs}:")
 
