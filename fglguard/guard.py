@@ -265,7 +265,8 @@ class Guard:
         limit = self.limits.check_seconds or None
         try:
             running = asyncio.wrap_future(self._submitted(event, can_rewrite, attempt))
-            running.add_done_callback(_seen)
+            # Of a check that was given up, nobody asks for the error any more.
+            running.add_done_callback(lambda done: done.cancelled() or done.exception())
             done, _ = await asyncio.wait({running}, timeout=limit)
             # One that counts already has but little to do, and its verdict is what holds.
             return self._late(event, began) if not done and attempt.give_up() else await running
@@ -395,9 +396,3 @@ class Guard:
                 return [self._judge.failure(episodes[0].id, error, began)]
         # One of them is at fault; alone, each gets its own verdict.
         return [verdict for episode in episodes for verdict in self._score_chunk([episode])]
-
-
-def _seen(done: asyncio.Future[Verdict]) -> None:
-    """Of a check that was given up, nobody asks for the error any more."""
-    if not done.cancelled():
-        done.exception()

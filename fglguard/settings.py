@@ -4,12 +4,12 @@ Hydra composes the configuration from `conf/`, Flower carries it as flat scalars
 here. Every value is checked by name: what was expected, what came.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
+from fglguard.bounds import Bounds, Count, NotNegative, Positive, Share, Whole
 from fglguard.errors import SettingsError, suggestion
 from fglguard.ray_settings import RaySettings
 from fglguard.settings_together import check_together
@@ -19,33 +19,6 @@ Built = TypeVar("Built")
 
 HIGHEST_RANK = 384
 """Of adapters: the encoder's width, where they could be any change of its weights."""
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The range of a number: [low, high], or (low, high] with `above`."""
-
-    low: float
-    high: float = math.inf
-    above: bool = False
-
-    def __contains__(self, value: float) -> bool:
-        return (
-            math.isfinite(value)
-            and self.low <= value <= self.high
-            and not (self.above and value == self.low)
-        )
-
-    def __str__(self) -> str:
-        limit = "" if math.isinf(self.high) else f" and at most {self.high:.10g}"
-        return f"{'above' if self.above else 'at least'} {self.low:.10g}{limit}"
-
-
-Count = Annotated[int, Bounds(1)]
-Whole = Annotated[int, Bounds(0)]
-Positive = Annotated[float, Bounds(0, above=True)]
-NotNegative = Annotated[float, Bounds(0)]
-Share = Annotated[float, Bounds(0, 1)]
 
 
 @dataclass(frozen=True)
