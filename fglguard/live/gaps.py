@@ -29,13 +29,16 @@ class Gaps:
         self._lost: str | None = None
 
     def leave(self, why: str, event_id: str | None = None) -> str:
-        """A new gap's name.
+        """The gap's name: a new one, or that of the gap that its event left before.
 
         Args:
             why: What is wrong, without texts.
             event_id: The gap closes by itself once the event of this id is taken in. None: it is
                 closed by name alone.
         """
+        for name, gap in self._open.items():
+            if event_id is not None and gap.event_id == event_id:
+                return name
         self._left += 1
         name = f"gap-{self._left}"
         if len(self._open) >= MOST_GAPS:

@@ -10,7 +10,8 @@ from starlette.types import Scope
 from fglguard.sidecar.problems import Problem, code_of
 from fglguard.sidecar.service import Service
 
-_SAID = re.compile(r"(?s)/v1/episodes/(.+)/messages")
+_SAID = re.compile(r"(?s)/v1/episodes/(.+)/messages\n?")
+"""Of paths, as the router finds an episode's id in them."""
 _READ = frozenset({400, 408, 409, 413, 415, 422, 500})
 """Statuses of requests that would be refused again. Others say that it is to be sent again."""
 BROKEN = "broken"

@@ -131,6 +131,16 @@ def test_an_event_that_had_come_in_closes_the_gap_of_its_id(make_guard) -> None:
     assert guard.check(reply(GOOD_TEXT)).decision == "allow"
 
 
+def test_an_event_that_is_sent_again_and_again_leaves_one_gap(make_guard) -> None:
+    """A framework that tells the whole conversation with every step must not use them all up."""
+    guard = make_guard()
+    guard.observe(asked())
+    gaps = {refused(guard, replace(RESULT, text=UNFIT[0])) for _ in range(MOST_GAPS + 1)}
+    assert len(gaps) == 1
+    guard.observe(RESULT)
+    assert guard.check(reply(GOOD_TEXT)).decision == "allow"
+
+
 def test_gaps_are_bounded_and_beyond_that_nothing_makes_an_episode_good() -> None:
     gaps = Gaps()
     names = [gaps.leave("why") for _ in range(MOST_GAPS + 1)]
