@@ -5,8 +5,8 @@ import pytest
 
 from fglguard.episode import Message
 from fglguard.flow.calls import FEATURES, flow_texts, message_flows
-from fglguard.flow.instruction import prototypes
-from fglguard.flow.phrases import words
+from fglguard.flow.instruction import instruction_likeness, prototypes
+from fglguard.flow.phrases import INSTRUCTIONS, words
 from tests.fglguard.flow.conftest import MESSAGES, build, embedded
 
 
@@ -39,12 +39,14 @@ def test_cosine_features_equal_loops_over_what_the_caller_heard(relayed) -> None
     vectors, lookup = embedded(relayed)
     flow = message_flows(relayed, vectors, lookup)[2]
     spans = [MESSAGES[2].text, MESSAGES[3].text]
-    likeness = [t.likeness for t in flow.taints]
+    models = np.split(lookup(prototypes()), [len(INSTRUCTIONS)])
+    # Each span by itself: it shares with its neighbours within its message, and has none.
+    likeness = [instruction_likeness([one], lookup([one]), *models)[0] for one in spans]
     alike = lookup(spans) @ vectors[4]
     features = by_name(flow)
-    assert features["strongest"] >= max(likeness)
-    closest = int(np.argmax(alike))
-    assert features["echo"] >= alike[closest] * features["closest"] - 1e-6
+    assert features["strongest"] == pytest.approx(max(likeness))
+    assert features["echo"] == pytest.approx(max(alike * likeness))
+    assert features["closest"] == pytest.approx(likeness[int(np.argmax(alike))])
     said = words(MESSAGES[4].text) - words(MESSAGES[0].text)
     shares = [
         len(said & own) / max(len(own), 3)
