@@ -229,6 +229,10 @@ class Guard:
         """
         self._checker.approve(event)
 
+    def was_said(self, event: Event) -> bool:
+        """Whether an event of this id and content was taken in already, in whatever way."""
+        return self._checker.was_said(event)
+
     def was_let_out(self, event: Event) -> bool:
         """Whether an event of this id and content went out already, by a check or by `approve`."""
         return self._checker.was_let_out(event)

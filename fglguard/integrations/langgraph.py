@@ -98,9 +98,10 @@ class TeamGuard:
         A message that calls tools is left as it is: its calls are checked where they are made.
 
         Args:
-            agents: Whose messages since the user last spoke are checked. By default those of the
-                agents that the user hears, and the last message, whoever said it. Agents that run
-                side by side with a node each need one with their names.
+            agents: Whose messages since the user last spoke are checked, but for those that others
+                have gone on from. By default those of the agents that the user hears, and the last
+                message, whoever said it. Agents that run side by side with a node each need one
+                with their names.
 
         Raises:
             SettingsError: Nobody has such a name.
@@ -111,7 +112,7 @@ class TeamGuard:
             turn = self._turn(state, names, agents)
             for place, message in turn.due():
                 said, event = self._asked(turn, place, message, config)
-                if not self._chat.stands(event):
+                if not self._settled(turn, place, event):
                     outcome = self._chat.gate.answer(said, event, self._chat.rewriter)
                     turn.settle(place, settled_message(message, outcome))
             return self._update(turn)
@@ -120,7 +121,7 @@ class TeamGuard:
             turn = self._turn(state, names, agents)
             for place, message in turn.due():
                 said, event = self._asked(turn, place, message, config)
-                if not self._chat.stands(event):
+                if not self._settled(turn, place, event):
                     outcome = await self._chat.gate.aanswer(said, event, self._chat.rewriter)
                     turn.settle(place, settled_message(message, outcome))
             return self._update(turn)
@@ -147,7 +148,7 @@ class TeamGuard:
             turn = self._turn(state, names, agents)
             for place, message in turn.due():
                 said, event = self._asked(turn, place, message, config)
-                if not self._chat.stands(event):
+                if not self._settled(turn, place, event):
                     verdict = self._chat.gate.check(said, event)
                     turn.settle(place, self._reviewed(message, event, verdict))
             return self._update(turn)
@@ -156,7 +157,7 @@ class TeamGuard:
             turn = self._turn(state, names, agents)
             for place, message in turn.due():
                 said, event = self._asked(turn, place, message, config)
-                if not self._chat.stands(event):
+                if not self._settled(turn, place, event):
                     verdict = await self._chat.gate.acheck(said, event)
                     turn.settle(place, self._reviewed(message, event, verdict))
             return self._update(turn)
@@ -182,6 +183,12 @@ class TeamGuard:
     ) -> tuple[Iterator[Event], Event]:
         said = self._chat.before(turn.messages, config, place)
         return said, self._chat.speakers.answer(self._chat.episode(config), message)
+
+    def _settled(self, turn: _Turn, place: int, event: Event) -> bool:
+        """Whether a message was checked before, or others went on from it long ago."""
+        if self._chat.stands(event):
+            return True
+        return place < turn.last_step and self._chat.gate.guard.was_said(event)
 
     def _update(self, turn: _Turn) -> State:
         return {self._chat.messages_key: turn.changed} if turn.changed else {}
@@ -216,6 +223,7 @@ class _Turn:
     Attributes:
         messages: All messages of the graph, with what has been put in the place of some.
         changed: What has been put in the place of some.
+        last_step: Place of the first of the agents' messages that all others end with.
 
     Args:
         messages: All messages of the graph.
@@ -233,6 +241,9 @@ class _Turn:
     ) -> None:
         self.messages = list(messages)
         self.changed: list[AIMessage] = []
+        self.last_step = len(self.messages)
+        while self.last_step and isinstance(self.messages[self.last_step - 1], AIMessage):
+            self.last_step -= 1
         self._speakers = speakers
         self._names = names
         self._last_too = last_too

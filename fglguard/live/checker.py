@@ -114,12 +114,20 @@ class Checker:
             episode.add(event)
             episode.let_out(event)
 
+    def was_said(self, event: Event) -> bool:
+        """Whether an event of this id and content was taken in, in whatever way."""
+        try:
+            with self.episodes.one(event.episode, "never") as episode:
+                return episode.taken(event)
+        except EpisodeError:  # It does not run any more, or the id is another event's: no.
+            return False
+
     def was_let_out(self, event: Event) -> bool:
         """Whether an event of this id and content went out by a check, or a person's word."""
         try:
             with self.episodes.one(event.episode, "never") as episode:
                 return episode.was_let_out(event)
-        except EpisodeError:  # It does not run any more, or the id is another event's: no.
+        except EpisodeError:  # As above.
             return False
 
     def check(self, event: Event, can_rewrite: bool, attempt: Attempt) -> Verdict:

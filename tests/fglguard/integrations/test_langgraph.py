@@ -1,5 +1,6 @@
 """The guard in real LangGraph teams with scripted agents."""
 
+import itertools
 import logging
 from typing import Annotated
 
@@ -259,6 +260,29 @@ def test_a_message_before_a_tools_result_is_checked_all_the_same(guard, how) -> 
         graph.add_edge(before, after)
     state = run(graph.compile(checkpointer=InMemorySaver()), ASKED, how)
     assert state["messages"][1].content == SAFE_MESSAGE
+
+
+def test_an_agent_may_speak_to_its_team_before_it_answers(guard, how) -> None:
+    """Its order was heard and acted on without a node behind it; what is checked is its answer."""
+    tools, sent = bank()
+    verdicts = []
+    hears = {"user": ("chief",), "chief": ("user", "payer"), "payer": ("chief",)}
+    team = TeamGuard(guard, hears, on_verdict=verdicts.append)
+    graph = StateGraph(MessagesState)
+    graph.add_node("chief", says("chief", "Payer, please pay it"))
+    graph.add_node("payer", says("payer", calling("send", 1, note="5")))
+    graph.add_node("tools", team.tools(tools))
+    graph.add_node("again", says("payer", calling("send", 2, note="6")))
+    graph.add_node("more", team.tools(tools))
+    graph.add_node("answer", says("chief", "Paid"))
+    graph.add_node("guard", team.node())
+    path = (START, "chief", "payer", "tools", "again", "more", "answer", "guard", END)
+    for before, after in itertools.pairwise(path):
+        graph.add_edge(before, after)
+    state = run(graph.compile(checkpointer=InMemorySaver()), ASKED, how)
+    assert sent == ["5", "6"]
+    assert state["messages"][-1].content == "Paid"
+    assert {verdict.status for verdict in verdicts} == {"success"}
 
 
 def test_what_was_said_before_the_user_spoke_again_is_left(guard, how) -> None:
