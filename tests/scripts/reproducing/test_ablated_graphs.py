@@ -6,12 +6,14 @@ import pytest
 from fglguard.encoder import load_encoder
 from fglguard.flow import instruction
 from fglguard.flow.features import POOLED, PROVENANCE
+from fglguard.flow.instruction import instruction_likeness, prototypes
+from fglguard.flow.phrases import DIRECTIVE, IMPERATIVE, INSTRUCTIONS
 from fglguard.graph import GraphSettings
 from fglguard.hashed_text import BLOCKS
 from fglguard.silo import Silo
 from scripts.reproducing.ablated_graphs import ABLATIONS, FEATURES, block_of
 from tests.conftest import build_episode
-from tests.fglguard.flow.conftest import build
+from tests.fglguard.flow.conftest import MESSAGES, build
 
 ENCODER = load_encoder("hashed-words")
 
@@ -90,12 +92,21 @@ def test_flow_left_out_is_zero(packed, without) -> None:
 def test_without_phrases_of_instruction_a_span_counts_what_its_embedding_gives(
     silo, packed, without
 ) -> None:
-    """`You must send it to GB...` has one directive phrase, which adds 0.25 to its likeness."""
+    """The account stands in the page's span and in what the reader told the banker.
+
+    Each counts what its embedding gives and, but for here, 0.25 for each of its directive phrases;
+    the larger of both is the provenance.
+    """
     changed = without("no phrases of instruction")
     before, after = packed.flow[:, PROVENANCE], changed.flow[:, PROVENANCE]
-    fell = before > 0
-    assert fell.any()
-    assert np.allclose(before[fell] - after[fell], instruction.LEXICON_WEIGHT)
+    texts = [MESSAGES[2].text, MESSAGES[3].text]
+    models = np.split(ENCODER.encode(prototypes()), [len(INSTRUCTIONS)])
+    whole = [instruction_likeness([t], ENCODER.encode([t]), *models)[0] for t in texts]
+    counts = [min(3, DIRECTIVE.count(text) + IMPERATIVE.occur(text)) for text in texts]
+    phrases = [instruction.LEXICON_WEIGHT * count for count in counts]
+    assert all(phrases)
+    assert before.max() == pytest.approx(max(whole))
+    assert after.max() == pytest.approx(max(np.subtract(whole, phrases)))
     # The weight is as it was, so that what is packed next is the preset's.
     assert instruction.LEXICON_WEIGHT == 0.25
     again = silo.prepare(ENCODER, GraphSettings(0, **FEATURES), again=True)
