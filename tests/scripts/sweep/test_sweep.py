@@ -172,7 +172,7 @@ def test_workers_end_with_a_sweep_that_was_killed(started):
 
 
 def test_a_point_over_its_limit_is_stopped(sweep):
-    done = sweep("federation.rounds=100000,1", "hydra.launcher.limit=25")
+    done = sweep("federation.rounds=100000,1", "hydra.launcher.limit=40")
     assert done.returncode == 2
     assert "2 points: 1 failed, 1 completed" in done.stdout
-    assert "did not end within 25 s" in done.stdout
+    assert "did not end within 40 s" in done.stdout
